@@ -1,0 +1,1 @@
+//! Drives a real virtio device with ring-core.

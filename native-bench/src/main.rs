@@ -1,0 +1,2 @@
+//! The `native-bench` command.
+fn main() {}

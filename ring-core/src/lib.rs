@@ -1,0 +1,1 @@
+//! Both sides of a virtqueue.

@@ -1,0 +1,2 @@
+//! Everything a developer or a machine does with this tree.
+fn main() {}
