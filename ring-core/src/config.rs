@@ -1,0 +1,60 @@
+//! What a queue is made from.
+
+use crate::spec::{
+    Features, feature,
+    split::{Layout, LayoutError},
+};
+use core::fmt;
+
+/// Everything both sides must agree on before the first buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct QueueConfig {
+    /// Where the ring lies, and its size.
+    pub layout: Layout,
+    /// The negotiated features.
+    pub features: Features,
+    /// The value that all free-running indices start from: 0 on a real device, others to test the wrap at 2^16.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub start_index: u16,
+}
+
+impl QueueConfig {
+    /// A fresh queue.
+    pub fn new(layout: Layout, features: Features) -> Self {
+        QueueConfig { layout, features, start_index: 0 }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        self.layout.check().map_err(ConfigError::Layout)?;
+        match self.features.0 & UNSUPPORTED {
+            0 => Ok(()),
+            unsupported => Err(ConfigError::Unsupported(Features(unsupported))),
+        }
+    }
+}
+
+/// Features that change how a ring is written and that this version does not have.
+const UNSUPPORTED: u64 = feature::RING_PACKED | feature::IN_ORDER;
+
+/// Why a queue cannot be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConfigError {
+    /// The layout is impossible.
+    Layout(LayoutError),
+    /// Negotiated features that this version does not have.
+    Unsupported(Features),
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ConfigError::Layout(error) => error.fmt(f),
+            ConfigError::Unsupported(features) => {
+                write!(f, "a queue with {} is not supported by this version", features.names().join(", "))
+            }
+        }
+    }
+}
+
+impl core::error::Error for ConfigError {}

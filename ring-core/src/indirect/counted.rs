@@ -1,0 +1,136 @@
+//! Statistics of any strategy, from the events it reports.
+
+use super::{RingState, Table, TableSource};
+use crate::{
+    Fault,
+    memory::Memory,
+    probe::{Event, Probe},
+};
+
+/// What a strategy has done so far. Counts are tables, except where bytes are named.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct TableStatistics {
+    /// Taken from the allocator.
+    pub allocations: u64,
+    /// Given back to the allocator.
+    pub frees: u64,
+    /// Taken from a cache.
+    pub hits: u64,
+    /// Put into a cache.
+    pub cached: u64,
+    /// Bytes taken from the allocator and not given back.
+    pub bytes_held: u64,
+    /// The most bytes that were ever held.
+    pub high_water: u64,
+}
+
+impl Probe for TableStatistics {
+    #[inline]
+    fn event(&mut self, event: Event) {
+        match event {
+            Event::TableAllocated(table) => {
+                self.allocations += 1;
+                self.bytes_held += table.bytes() as u64;
+                self.high_water = self.high_water.max(self.bytes_held);
+            }
+            Event::TableFreed(table) => {
+                self.frees += 1;
+                self.bytes_held -= table.bytes() as u64;
+            }
+            Event::TableReused(_) => self.hits += 1,
+            Event::TableCached(_) => self.cached += 1,
+            _ => {}
+        }
+    }
+}
+
+/// A strategy with statistics.
+#[derive(Clone, Debug)]
+pub struct Counted<S> {
+    source: S,
+    statistics: TableStatistics,
+}
+
+impl<S> Counted<S> {
+    /// Counts what `source` does from now on.
+    pub fn new(source: S) -> Self {
+        Counted { source, statistics: TableStatistics::default() }
+    }
+
+    /// The counts so far.
+    pub fn statistics(&self) -> TableStatistics {
+        self.statistics
+    }
+}
+
+/// Tells the statistics and then the probe behind.
+struct Both<'a, P> {
+    statistics: &'a mut TableStatistics,
+    probe: &'a mut P,
+}
+
+impl<P: Probe> Probe for Both<'_, P> {
+    #[inline]
+    fn event(&mut self, event: Event) {
+        self.statistics.event(event);
+        self.probe.event(event);
+    }
+}
+
+impl<S: TableSource> TableSource for Counted<S> {
+    #[inline]
+    fn take<M: Memory, P: Probe>(
+        &mut self,
+        memory: &M,
+        probe: &mut P,
+        elements: u16,
+        ring: RingState,
+    ) -> Result<Option<Table>, Fault> {
+        let mut both = Both { statistics: &mut self.statistics, probe };
+        self.source.take(memory, &mut both, elements, ring)
+    }
+    #[inline]
+    fn put_back<M: Memory, P: Probe>(
+        &mut self,
+        memory: &M,
+        probe: &mut P,
+        table: Table,
+    ) -> Result<(), Fault> {
+        let mut both = Both { statistics: &mut self.statistics, probe };
+        self.source.put_back(memory, &mut both, table)
+    }
+    fn idle(&self) -> impl Iterator<Item = Table> + '_ {
+        self.source.idle()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        indirect::{ListCache, TableArena},
+        memory::OwnedMemory,
+        probe::NoProbe,
+    };
+
+    #[test]
+    fn counts_what_a_cache_did() {
+        let memory = OwnedMemory::new(0, 0x1000);
+        let ring = RingState { size: 16, free: 16 };
+        let mut source = Counted::new(ListCache::new(TableArena::new(64, 0x400), 4));
+        for elements in [2, 9, 3, 2] {
+            let table = source.take(&memory, &mut NoProbe, elements, ring).unwrap().unwrap();
+            source.put_back(&memory, &mut NoProbe, table).unwrap();
+        }
+        let expected = TableStatistics {
+            allocations: 2,
+            frees: 1,
+            hits: 2,
+            cached: 3,
+            bytes_held: 64,
+            high_water: 64 + 9 * 16,
+        };
+        assert_eq!(source.statistics(), expected);
+    }
+}

@@ -1,0 +1,157 @@
+//! A cache of equal tables on a doubly linked list, last in first out, the links inside the idle tables.
+//!
+//! This is the mechanism proposed for Linux in 2021: buffers of up to `threshold` elements take the table returned
+//! last, or a new one of exactly `threshold` entries, and idle tables are never freed while the queue lives.
+
+use super::{RingState, Table, TableArena, TableSource};
+use crate::{
+    Fault,
+    fault::Place,
+    memory::Memory,
+    probe::{Event, Probe},
+    spec::Rule,
+};
+use alloc::vec::Vec;
+
+/// Entries that fill one cache line: 64 bytes of 16-byte descriptors.
+pub const DEFAULT_THRESHOLD: u16 = 4;
+
+/// The list cache. A threshold of 0 or 1 caches nothing, since one element never takes a table.
+#[derive(Clone, Debug)]
+pub struct ListCache {
+    arena: TableArena,
+    threshold: u16,
+    // The list as we know it, most recently returned last. The links in the tables are where the device could
+    // write, so they are checked against this and never followed.
+    idle: Vec<u64>,
+}
+
+impl ListCache {
+    /// Tables of `threshold` entries are cached; all tables come from `arena`.
+    pub fn new(arena: TableArena, threshold: u16) -> Self {
+        ListCache { arena, threshold, idle: Vec::new() }
+    }
+
+    fn cached(&self, address: u64) -> Table {
+        Table { address, entries: self.threshold }
+    }
+}
+
+/// What a link says at either end of the list.
+const END: u64 = 0;
+
+impl TableSource for ListCache {
+    #[inline]
+    fn take<M: Memory, P: Probe>(
+        &mut self,
+        memory: &M,
+        probe: &mut P,
+        elements: u16,
+        _: RingState,
+    ) -> Result<Option<Table>, Fault> {
+        if elements <= self.threshold
+            && let Some(address) = self.idle.pop()
+        {
+            let next = self.idle.last().copied().unwrap_or(END);
+            let [stored_next, stored_previous] = memory.load_words(address)?;
+            if stored_next != next || stored_previous != END {
+                let place = Place::Table { address, entry: 0 };
+                return Err(Fault::rule(
+                    Rule::ReadOnly,
+                    place,
+                    stored_next,
+                    "the link the driver left in its idle table",
+                ));
+            }
+            if next != END {
+                let [after, _] = memory.load_words(next)?;
+                memory.store_words(next, [after, END])?;
+            }
+            let table = self.cached(address);
+            probe.event(Event::TableReused(table));
+            return Ok(Some(table));
+        }
+        let table = self.arena.allocate(elements.max(self.threshold));
+        if let Some(table) = table {
+            probe.event(Event::TableAllocated(table));
+        }
+        Ok(table)
+    }
+
+    #[inline]
+    fn put_back<M: Memory, P: Probe>(
+        &mut self,
+        memory: &M,
+        probe: &mut P,
+        table: Table,
+    ) -> Result<(), Fault> {
+        if table.entries > self.threshold {
+            self.arena.free(table);
+            probe.event(Event::TableFreed(table));
+            return Ok(());
+        }
+        let next = self.idle.last().copied().unwrap_or(END);
+        memory.store_words(table.address, [next, END])?;
+        if next != END {
+            let [after, _] = memory.load_words(next)?;
+            memory.store_words(next, [after, table.address])?;
+        }
+        self.idle.push(table.address);
+        probe.event(Event::TableCached(table));
+        Ok(())
+    }
+
+    fn idle(&self) -> impl Iterator<Item = Table> + '_ {
+        self.idle.iter().rev().map(|address| self.cached(*address))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{memory::OwnedMemory, probe::NoProbe};
+
+    const RING: RingState = RingState { size: 16, free: 16 };
+
+    fn cache(threshold: u16) -> (OwnedMemory, ListCache) {
+        (OwnedMemory::new(0x1000, 0x1000), ListCache::new(TableArena::new(0x1000, 0x1000), threshold))
+    }
+
+    #[test]
+    fn gives_the_table_returned_last_and_links_the_idle_ones() {
+        let (memory, mut cache) = cache(4);
+        let [first, second, third] =
+            [2, 3, 4].map(|elements| cache.take(&memory, &mut NoProbe, elements, RING).unwrap().unwrap());
+        for table in [first, second, third] {
+            assert_eq!(table.entries, 4);
+            cache.put_back(&memory, &mut NoProbe, table).unwrap();
+        }
+        assert_eq!(cache.idle().collect::<Vec<_>>(), [third, second, first]);
+        assert_eq!(memory.load_words(third.address), Ok([second.address, END]));
+        assert_eq!(memory.load_words(second.address), Ok([first.address, third.address]));
+        assert_eq!(memory.load_words(first.address), Ok([END, second.address]));
+        let mut events = Vec::new();
+        assert_eq!(cache.take(&memory, &mut events, 2, RING), Ok(Some(third)));
+        assert_eq!(events, [Event::TableReused(third)]);
+        assert_eq!(cache.take(&memory, &mut NoProbe, 2, RING), Ok(Some(second)));
+    }
+
+    #[test]
+    fn larger_buffers_pass_by_the_cache() {
+        let (memory, mut cache) = cache(4);
+        let table = cache.take(&memory, &mut NoProbe, 5, RING).unwrap().unwrap();
+        assert_eq!(table.entries, 5);
+        cache.put_back(&memory, &mut NoProbe, table).unwrap();
+        assert_eq!(cache.idle().count(), 0);
+    }
+
+    #[test]
+    fn a_link_that_the_device_changed_is_a_fault() {
+        let (memory, mut cache) = cache(4);
+        let table = cache.take(&memory, &mut NoProbe, 2, RING).unwrap().unwrap();
+        cache.put_back(&memory, &mut NoProbe, table).unwrap();
+        memory.store_words(table.address, [0x1fc0, 0]).unwrap();
+        let fault = cache.take(&memory, &mut NoProbe, 2, RING).unwrap_err();
+        assert_eq!(fault.rule_id(), Some("B-READONLY"));
+    }
+}

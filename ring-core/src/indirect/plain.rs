@@ -1,0 +1,73 @@
+//! The two ends of the scale: never a table, and a fresh table each time.
+
+use super::{RingState, Table, TableArena, TableSource};
+use crate::{
+    Fault,
+    memory::Memory,
+    probe::{Event, Probe},
+};
+use core::iter;
+
+/// Never uses a table.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Direct;
+
+impl TableSource for Direct {
+    #[inline]
+    fn take<M: Memory, P: Probe>(
+        &mut self,
+        _: &M,
+        _: &mut P,
+        _: u16,
+        _: RingState,
+    ) -> Result<Option<Table>, Fault> {
+        Ok(None)
+    }
+    #[inline]
+    fn put_back<M: Memory, P: Probe>(&mut self, _: &M, _: &mut P, _: Table) -> Result<(), Fault> {
+        Ok(())
+    }
+    fn idle(&self) -> impl Iterator<Item = Table> + '_ {
+        iter::empty()
+    }
+}
+
+/// Allocates a table for each buffer and frees it when the buffer comes back: what the cached strategies are
+/// compared with.
+#[derive(Clone, Debug)]
+pub struct PlainAllocation {
+    arena: TableArena,
+}
+
+impl PlainAllocation {
+    /// Tables come from `arena`.
+    pub fn new(arena: TableArena) -> Self {
+        PlainAllocation { arena }
+    }
+}
+
+impl TableSource for PlainAllocation {
+    #[inline]
+    fn take<M: Memory, P: Probe>(
+        &mut self,
+        _: &M,
+        probe: &mut P,
+        elements: u16,
+        _: RingState,
+    ) -> Result<Option<Table>, Fault> {
+        let table = self.arena.allocate(elements);
+        if let Some(table) = table {
+            probe.event(Event::TableAllocated(table));
+        }
+        Ok(table)
+    }
+    #[inline]
+    fn put_back<M: Memory, P: Probe>(&mut self, _: &M, probe: &mut P, table: Table) -> Result<(), Fault> {
+        self.arena.free(table);
+        probe.event(Event::TableFreed(table));
+        Ok(())
+    }
+    fn idle(&self) -> impl Iterator<Item = Table> + '_ {
+        iter::empty()
+    }
+}

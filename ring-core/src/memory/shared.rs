@@ -1,0 +1,170 @@
+//! Memory shared with a peer: another thread, another process, a device. The only unsafe code of the crate.
+
+use super::{Memory, Ordering, OutOfRange};
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, fence};
+
+/// A mapped range of guest memory that a peer reads and writes at any moment.
+///
+/// Every access is one relaxed or ordered atomic of its width, so that nothing the peer does is undefined
+/// behaviour here. Integers are little-endian (virtio 1.2, 2.7 "Split Virtqueues").
+#[derive(Clone, Debug)]
+pub struct SharedMemory {
+    pointer: NonNull<u8>,
+    base: u64,
+    length: u64,
+}
+
+// SAFETY: the pointer is only ever used for atomic accesses within the range that `new` was promised.
+unsafe impl Send for SharedMemory {}
+// SAFETY: as above; all accesses through `&self` are atomic.
+unsafe impl Sync for SharedMemory {}
+
+impl SharedMemory {
+    /// The range `pointer..pointer + length` as guest addresses from `base` on.
+    ///
+    /// # Safety
+    /// The range stays mapped, readable and writable for as long as the value or a clone of it lives;
+    /// `pointer` and `base` are 16-byte aligned; this process has no reference to memory in the range,
+    /// and accesses it by atomics or through this type only.
+    pub unsafe fn new(pointer: NonNull<u8>, base: u64, length: usize) -> Self {
+        debug_assert!((pointer.as_ptr() as usize).is_multiple_of(16) && base.is_multiple_of(16));
+        SharedMemory { pointer, base, length: length as u64 }
+    }
+
+    /// First guest address.
+    pub fn base(&self) -> u64 {
+        self.base
+    }
+
+    /// Length in bytes.
+    pub fn len(&self) -> u64 {
+        self.length
+    }
+
+    /// Whether there is no byte in it.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// Copies `target.len()` bytes out, from 8-byte aligned `address`, by words: what a peer writes meanwhile
+    /// may be seen in part. The length must be a multiple of 8.
+    pub fn copy_to(&self, address: u64, target: &mut [u8]) -> Result<(), OutOfRange> {
+        let whole = target.len() as u64;
+        if !whole.is_multiple_of(8) {
+            return Err(OutOfRange { address, length: whole });
+        }
+        for (index, chunk) in target.chunks_exact_mut(8).enumerate() {
+            let word = self.word(address.wrapping_add(index as u64 * 8))?.load(Ordering::Relaxed);
+            chunk.copy_from_slice(&u64::from_le(word).to_le_bytes());
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn at(&self, address: u64, length: u64, alignment: u64) -> Result<*mut u8, OutOfRange> {
+        let offset = address.wrapping_sub(self.base);
+        if offset <= self.length.wrapping_sub(length)
+            && length <= self.length
+            && offset.is_multiple_of(alignment)
+        {
+            // SAFETY: offset + length <= self.length, which `new` was promised to be mapped.
+            Ok(unsafe { self.pointer.as_ptr().add(offset as usize) })
+        } else {
+            Err(OutOfRange { address, length })
+        }
+    }
+
+    #[inline]
+    fn half(&self, address: u64) -> Result<&AtomicU16, OutOfRange> {
+        // SAFETY: `at` gives a mapped, aligned address of two bytes; only atomics are made from it.
+        self.at(address, 2, 2).map(|pointer| unsafe { AtomicU16::from_ptr(pointer.cast()) })
+    }
+    #[inline]
+    fn single(&self, address: u64) -> Result<&AtomicU32, OutOfRange> {
+        // SAFETY: `at` gives a mapped, aligned address of four bytes; only atomics are made from it.
+        self.at(address, 4, 4).map(|pointer| unsafe { AtomicU32::from_ptr(pointer.cast()) })
+    }
+    #[inline]
+    fn word(&self, address: u64) -> Result<&AtomicU64, OutOfRange> {
+        // SAFETY: `at` gives a mapped, aligned address of eight bytes; only atomics are made from it.
+        self.at(address, 8, 8).map(|pointer| unsafe { AtomicU64::from_ptr(pointer.cast()) })
+    }
+    #[inline]
+    fn pair(&self, address: u64) -> Result<[&AtomicU64; 2], OutOfRange> {
+        let pointer: *mut u64 = self.at(address, 16, 8)?.cast();
+        // SAFETY: `at` gives a mapped, address of two aligned words; only atomics are made from it.
+        Ok(unsafe { [AtomicU64::from_ptr(pointer), AtomicU64::from_ptr(pointer.add(1))] })
+    }
+}
+
+impl Memory for SharedMemory {
+    #[inline]
+    fn load_u16(&self, address: u64, ordering: Ordering) -> Result<u16, OutOfRange> {
+        self.half(address).map(|cell| u16::from_le(cell.load(ordering)))
+    }
+    #[inline]
+    fn store_u16(&self, address: u64, value: u16, ordering: Ordering) -> Result<(), OutOfRange> {
+        self.half(address).map(|cell| cell.store(value.to_le(), ordering))
+    }
+    #[inline]
+    fn load_u32(&self, address: u64) -> Result<u32, OutOfRange> {
+        self.single(address).map(|cell| u32::from_le(cell.load(Ordering::Relaxed)))
+    }
+    #[inline]
+    fn store_u32(&self, address: u64, value: u32) -> Result<(), OutOfRange> {
+        self.single(address).map(|cell| cell.store(value.to_le(), Ordering::Relaxed))
+    }
+    #[inline]
+    fn load_words(&self, address: u64) -> Result<[u64; 2], OutOfRange> {
+        self.pair(address).map(|pair| pair.map(|cell| u64::from_le(cell.load(Ordering::Relaxed))))
+    }
+    #[inline]
+    fn store_words(&self, address: u64, words: [u64; 2]) -> Result<(), OutOfRange> {
+        let [first, second] = self.pair(address)?;
+        first.store(words[0].to_le(), Ordering::Relaxed);
+        second.store(words[1].to_le(), Ordering::Relaxed);
+        Ok(())
+    }
+    #[inline]
+    fn fence(&self, ordering: Ordering) {
+        fence(ordering);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::OwnedMemory;
+
+    #[repr(align(16))]
+    struct Page {
+        _bytes: [u8; 64],
+    }
+
+    #[test]
+    fn agrees_with_owned_memory_on_every_address() {
+        let mut page = Page { _bytes: [0; 64] };
+        let pointer = NonNull::from(&mut page).cast();
+        // SAFETY: the page outlives the memory and is only reached through it meanwhile.
+        let shared = unsafe { SharedMemory::new(pointer, 0x100, 64) };
+        let owned = OwnedMemory::new(0x100, 64);
+        for address in (0xf0..0x150).chain([0, u64::MAX - 7, u64::MAX]) {
+            assert_eq!(
+                shared.store_u16(address, 0x1234, Ordering::Release),
+                owned.store_u16(address, 0x1234, Ordering::Release)
+            );
+            assert_eq!(shared.store_u32(address, address as u32), owned.store_u32(address, address as u32));
+            assert_eq!(shared.load_u32(address), owned.load_u32(address));
+            assert_eq!(
+                shared.store_words(address, [address, 7]).is_ok(),
+                owned.store_words(address, [address, 7]).is_ok()
+            );
+        }
+        let mut bytes = [0; 64];
+        shared.copy_to(0x100, &mut bytes).unwrap();
+        assert_eq!(bytes.as_slice(), owned.bytes(0x100, 64).unwrap());
+        assert!(shared.copy_to(0x108, &mut bytes).is_err());
+        assert!(shared.copy_to(0x100, &mut bytes[..3]).is_err());
+    }
+}
