@@ -1,0 +1,60 @@
+//! `cargo xtask check`: formatting and lints, for this machine and for WebAssembly.
+
+use std::io::{self, IsTerminal};
+
+use anyhow::{Result, bail};
+
+use crate::command::Invocation;
+use crate::project::Project;
+use crate::setup;
+
+/// One check: what it is called and how it is run.
+pub(crate) struct Check {
+    pub(crate) name: &'static str,
+    pub(crate) command: Invocation,
+}
+
+/// All checks, quickest first.
+pub(crate) fn all(project: &Project) -> Vec<Check> {
+    let web = ["--package", "web", "--target", setup::TARGET];
+    let deny = ["--", "--deny", "warnings"];
+    vec![
+        Check { name: "formatting", command: cargo(project).arguments(["fmt", "--all", "--check"]) },
+        Check {
+            name: "lints",
+            command: cargo(project)
+                .arguments(["clippy", "--locked", "--workspace", "--all-targets"])
+                .arguments(deny),
+        },
+        Check {
+            name: "lints of the page",
+            command: cargo(project)
+                .arguments(["clippy", "--locked", "--all-targets"])
+                .arguments(web)
+                .arguments(deny),
+        },
+    ]
+}
+
+/// Cargo, in colour where there is someone to see it.
+pub(crate) fn cargo(project: &Project) -> Invocation {
+    let color = if io::stdout().is_terminal() { "always" } else { "never" };
+    project.command("cargo").environment("CARGO_TERM_COLOR", color)
+}
+
+/// Runs all checks; fails if one of them does.
+pub(crate) fn run(project: &Project) -> Result<()> {
+    setup::for_serving(project)?;
+    let mut failed = Vec::new();
+    for check in all(project) {
+        println!("── {}", check.name);
+        if !check.command.run_shown()?.status.success() {
+            failed.push(check.name);
+        }
+    }
+    if !failed.is_empty() {
+        bail!("not in order: {}", failed.join(", "));
+    }
+    println!("All in order.");
+    Ok(())
+}
