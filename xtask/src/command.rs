@@ -100,7 +100,7 @@ impl Invocation {
     pub(crate) fn run(mut self, progress: &mut Progress) -> Result<()> {
         let mut tail = VecDeque::with_capacity(TAIL_LINES);
         let status = self.follow(progress, |progress, line| {
-            progress.line(line);
+            progress.line(line.trim_start());
             if tail.len() == TAIL_LINES {
                 tail.pop_front();
             }
