@@ -8,11 +8,12 @@
 //! - [`indirect`]: where indirect tables come from.
 //! - [`driver`] and [`device`]: the two sides. Neither trusts memory that the other can write: what a side wrote it
 //!   keeps a shadow of, what it reads it reads once and checks, and a broken rule is a [`Fault`] with the rule's id.
+//! - `trace` and `replay` (feature `serde`): a recorded run, and the same run again through the real code.
 //!
 //! A buffer's way, on memory of our own:
 //!
 //! ```
-//! use ring_core::{QueueConfig, Segment, device::{Chain, SplitDevice}, driver::SplitDriver};
+//! use ring_core::{QueueConfig, Segment, device::{Chain, SplitDevice}, driver::{Driver, SplitDriver}};
 //! use ring_core::indirect::TableStrategy;
 //! use ring_core::{memory::OwnedMemory, probe::NoProbe, spec::{Features, feature, split::Layout}};
 //!
@@ -50,6 +51,8 @@ pub mod probe;
 mod segment;
 mod side;
 pub mod spec;
+#[cfg(feature = "serde")]
+pub mod trace;
 
 pub use config::{ConfigError, QueueConfig};
 pub use fault::Fault;

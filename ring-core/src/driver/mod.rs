@@ -4,8 +4,48 @@ mod split;
 
 pub use split::{InFlight, SplitDriver, SplitDriverState};
 
-use crate::Fault;
+use crate::{Fault, Segment, memory::Memory, probe::Probe};
 use core::fmt;
+
+/// What every driver can do, whatever its format, and whatever is wrapped around it.
+pub trait Driver {
+    /// Places a buffer, not yet visible to the device: `readable` elements first, then `writable` ones. The token comes
+    /// back when the buffer was used. Returns the id that the device will name.
+    fn add<M: Memory, P: Probe>(
+        &mut self,
+        memory: &M,
+        probe: &mut P,
+        token: u64,
+        readable: &[Segment],
+        writable: &[Segment],
+    ) -> Result<u16, AddError>;
+
+    /// Makes every added buffer visible to the device.
+    fn publish<M: Memory, P: Probe>(&mut self, memory: &M, probe: &mut P) -> Result<(), Fault>;
+
+    /// Whether the device must be notified of what was published since the last call.
+    fn notify<M: Memory, P: Probe>(&mut self, memory: &M, probe: &mut P) -> Result<Notify, Fault>;
+
+    /// Used buffers that wait to be reaped.
+    fn pending_used<M: Memory>(&mut self, memory: &M) -> Result<u16, Fault>;
+
+    /// Calls `each` with id and length of every used buffer that waits to be reaped, without reaping any. They are
+    /// checked only when they are reaped.
+    fn peek_used<M: Memory>(&mut self, memory: &M, each: impl FnMut(u16, u32)) -> Result<(), Fault>;
+
+    /// Gets the next used buffer back, if there is one.
+    fn reap<M: Memory, P: Probe>(&mut self, memory: &M, probe: &mut P) -> Result<Option<Used>, Fault>;
+
+    /// Asks the device not to notify of used buffers. A wish only: it may do so all the same.
+    fn disable_notifications<M: Memory>(&mut self, memory: &M) -> Result<(), Fault>;
+
+    /// Asks the device to notify of the next used buffer. Returns how many were used meanwhile: those may have come
+    /// without a notification, so the caller reaps them now.
+    fn enable_notifications<M: Memory>(&mut self, memory: &M) -> Result<u16, Fault>;
+
+    /// The free-running number of the next used buffer to reap.
+    fn last_used(&self) -> u16;
+}
 
 /// A buffer that came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! The driver of a split ring (virtio 1.2, 2.7).
 
-use super::{AddError, Notify, Used};
+use super::{AddError, Driver, Notify, Used};
 use crate::{
     ConfigError, Fault, QueueConfig, Segment,
     fault::Place,
@@ -94,56 +94,6 @@ impl<T: TableSource> SplitDriver<T> {
         })
     }
 
-    /// Places a buffer into descriptors and the available ring, not yet visible: [`publish`](Self::publish) does that.
-    ///
-    /// `readable` elements come first, then `writable` ones. Returns the descriptor that starts the buffer.
-    #[inline]
-    pub fn add<M: Memory, P: Probe>(
-        &mut self,
-        memory: &M,
-        probe: &mut P,
-        token: u64,
-        readable: &[Segment],
-        writable: &[Segment],
-    ) -> Result<u16, AddError> {
-        self.check_broken()?;
-        let (elements, writable_bytes) = self.measure(readable, writable)?;
-        let free = self.state.free;
-        if free == 0 {
-            return Err(AddError::Full { needed: 1, free });
-        }
-        let table = if self.indirect && elements > 1 {
-            let ring = RingState { size: self.layout.queue_size, free };
-            self.tables.take(memory, probe, elements, ring).inspect_err(|fault| self.broken = Some(*fault))?
-        } else {
-            None
-        };
-        let head = self.state.free_head;
-        let descriptors = match table {
-            Some(table) => {
-                if let Err(fault) = self.fill_table(memory, table, readable, writable) {
-                    self.tables.put_back(memory, probe, table)?;
-                    return Err(fault.into());
-                }
-                1
-            }
-            None if elements > free => return Err(AddError::Full { needed: elements, free }),
-            None => {
-                self.fill_ring(memory, readable, writable)?;
-                elements
-            }
-        };
-        let state = &mut self.state;
-        self.in_flight[head as usize] =
-            Some(InFlight { token, descriptors, table, writable_bytes, available_at: state.available_index });
-        state.free -= descriptors;
-        let entry = self.layout.address(Cell::AvailableEntry(self.layout.slot(state.available_index)));
-        memory.store_u16(entry, head, Ordering::Relaxed)?;
-        state.available_index = state.available_index.wrapping_add(1);
-        probe.event(Event::Placed { head, descriptors, table });
-        Ok(head)
-    }
-
     /// Number of elements and writable bytes, or why the buffer is refused.
     #[inline]
     fn measure(&self, readable: &[Segment], writable: &[Segment]) -> Result<(u16, u32), AddError> {
@@ -215,91 +165,6 @@ impl<T: TableSource> SplitDriver<T> {
         Ok(())
     }
 
-    /// Makes every added buffer visible to the device.
-    #[inline]
-    pub fn publish<M: Memory, P: Probe>(&mut self, memory: &M, probe: &mut P) -> Result<(), Fault> {
-        self.check_broken()?;
-        let (from, to) = (self.state.published_index, self.state.available_index);
-        if from == to {
-            return Ok(());
-        }
-        // 2.7.13.3.1: descriptors and ring entries are visible before the index that covers them, hence Release.
-        memory.store_u16(self.layout.address(Cell::AvailableIndex), to, Ordering::Release)?;
-        self.state.published_index = to;
-        probe.event(Event::Published { from, to });
-        Ok(())
-    }
-
-    /// Whether the device must be notified of what was published since the last call.
-    #[inline]
-    pub fn notify<M: Memory, P: Probe>(&mut self, memory: &M, probe: &mut P) -> Result<Notify, Fault> {
-        self.check_broken()?;
-        // 2.7.13.4.1: the index is visible before the device's wish is read. The device does the two in the other
-        // order, so without a full barrier on both sides each could miss the other.
-        memory.fence(Ordering::SeqCst);
-        let (from, to) = (self.state.notified_index, self.state.published_index);
-        let wish = if self.event_index { Cell::AvailableEvent } else { Cell::UsedFlags };
-        let seen = memory.load_u16(self.layout.address(wish), Ordering::Relaxed)?;
-        let needed = if self.event_index {
-            event_crossed(seen, from, to)
-        } else if seen & !used_flag::NO_NOTIFY != 0 {
-            return Err(self.break_with(Rule::SplitUsedFlags, Cell::UsedFlags, seen.into(), "0 or 1"));
-        } else {
-            seen == 0 && from != to
-        };
-        self.state.notified_index = to;
-        probe.event(Event::NotificationDecided { seen, from, to, needed });
-        Ok(Notify { needed, seen })
-    }
-
-    /// Used elements that wait to be reaped.
-    #[inline]
-    pub fn pending_used<M: Memory>(&mut self, memory: &M) -> Result<u16, Fault> {
-        self.check_broken()?;
-        // Acquire pairs with the device's release: entries are read after the index that covers them (2.7.14).
-        let index = memory.load_u16(self.layout.address(Cell::UsedIndex), Ordering::Acquire)?;
-        let state = &self.state;
-        let pending = index.wrapping_sub(state.last_used);
-        // Neither past what was published, nor behind what it already was.
-        if pending > state.published_index.wrapping_sub(state.last_used)
-            || pending < self.used_seen.wrapping_sub(state.last_used)
-        {
-            let expected = "an index that only grows, up to avail.idx";
-            return Err(self.break_with(Rule::SplitUsedIndex, Cell::UsedIndex, index.into(), expected));
-        }
-        self.used_seen = index;
-        Ok(pending)
-    }
-
-    /// Gets the next used buffer back, if there is one.
-    #[inline]
-    pub fn reap<M: Memory, P: Probe>(&mut self, memory: &M, probe: &mut P) -> Result<Option<Used>, Fault> {
-        if self.used_seen == self.state.last_used && self.pending_used(memory)? == 0 {
-            return Ok(None);
-        }
-        self.check_broken()?;
-        let cell = Cell::UsedEntry(self.layout.slot(self.state.last_used));
-        let entry = self.layout.address(cell);
-        let id = memory.load_u32(entry)?;
-        let length = memory.load_u32(entry + 4)?;
-        let buffer = match self.in_flight.get(id as usize) {
-            // A buffer that was placed but not published is not the device's to use.
-            Some(Some(buffer)) if self.is_published(buffer.available_at) => *buffer,
-            _ => {
-                return Err(self.break_with(Rule::UsedId, cell, id.into(), "the head of a buffer in flight"));
-            }
-        };
-        if length > buffer.writable_bytes {
-            let expected = "no more than the buffer's writable bytes";
-            return Err(self.break_with(Rule::UsedLength, cell, length.into(), expected));
-        }
-        let head = id as u16;
-        self.release(memory, probe, head, buffer)?;
-        self.state.last_used = self.state.last_used.wrapping_add(1);
-        probe.event(Event::Reaped { head, descriptors: buffer.descriptors, length });
-        Ok(Some(Used { token: buffer.token, head, length }))
-    }
-
     #[inline]
     fn is_published(&self, available_at: u16) -> bool {
         let unpublished = self.state.available_index.wrapping_sub(self.state.published_index);
@@ -329,36 +194,6 @@ impl<T: TableSource> SplitDriver<T> {
             }
             None => Ok(()),
         }
-    }
-
-    /// Asks the device not to notify of used buffers. A wish only: it may do so all the same (2.7.7).
-    pub fn disable_notifications<M: Memory>(&mut self, memory: &M) -> Result<(), Fault> {
-        self.check_broken()?;
-        self.state.notifications = false;
-        if self.event_index {
-            // 2.7.7.1 keeps flags 0. An event just passed is not crossed again before 2^16 - 1 more elements.
-            let passed = self.state.last_used.wrapping_sub(1);
-            Ok(memory.store_u16(self.layout.address(Cell::UsedEvent), passed, Ordering::Relaxed)?)
-        } else {
-            let flags = available_flag::NO_INTERRUPT;
-            Ok(memory.store_u16(self.layout.address(Cell::AvailableFlags), flags, Ordering::Relaxed)?)
-        }
-    }
-
-    /// Asks the device to notify of the next used buffer. Returns how many were used meanwhile: those may have come
-    /// without a notification, so the caller reaps them now (2.7.14).
-    pub fn enable_notifications<M: Memory>(&mut self, memory: &M) -> Result<u16, Fault> {
-        self.check_broken()?;
-        self.state.notifications = true;
-        if self.event_index {
-            let next = self.state.last_used;
-            memory.store_u16(self.layout.address(Cell::UsedEvent), next, Ordering::Relaxed)?;
-        } else {
-            memory.store_u16(self.layout.address(Cell::AvailableFlags), 0, Ordering::Relaxed)?;
-        }
-        // The wish is visible before used.idx is read again; the device does the two in the other order.
-        memory.fence(Ordering::SeqCst);
-        self.pending_used(memory)
     }
 
     /// After the device was reset: the token of a buffer it still had, or `None` when there is no more. Works on a
@@ -420,6 +255,176 @@ impl<T: TableSource> SplitDriver<T> {
         let fault = Fault::rule(rule, Place::Ring(cell), found, expected);
         self.broken = Some(fault);
         fault
+    }
+}
+
+impl<T: TableSource> Driver for SplitDriver<T> {
+    #[inline]
+    fn add<M: Memory, P: Probe>(
+        &mut self,
+        memory: &M,
+        probe: &mut P,
+        token: u64,
+        readable: &[Segment],
+        writable: &[Segment],
+    ) -> Result<u16, AddError> {
+        self.check_broken()?;
+        let (elements, writable_bytes) = self.measure(readable, writable)?;
+        let free = self.state.free;
+        if free == 0 {
+            return Err(AddError::Full { needed: 1, free });
+        }
+        let table = if self.indirect && elements > 1 {
+            let ring = RingState { size: self.layout.queue_size, free };
+            self.tables.take(memory, probe, elements, ring).inspect_err(|fault| self.broken = Some(*fault))?
+        } else {
+            None
+        };
+        let head = self.state.free_head;
+        let descriptors = match table {
+            Some(table) => {
+                if let Err(fault) = self.fill_table(memory, table, readable, writable) {
+                    self.tables.put_back(memory, probe, table)?;
+                    return Err(fault.into());
+                }
+                1
+            }
+            None if elements > free => return Err(AddError::Full { needed: elements, free }),
+            None => {
+                self.fill_ring(memory, readable, writable)?;
+                elements
+            }
+        };
+        let state = &mut self.state;
+        self.in_flight[head as usize] =
+            Some(InFlight { token, descriptors, table, writable_bytes, available_at: state.available_index });
+        state.free -= descriptors;
+        let entry = self.layout.address(Cell::AvailableEntry(self.layout.slot(state.available_index)));
+        memory.store_u16(entry, head, Ordering::Relaxed)?;
+        state.available_index = state.available_index.wrapping_add(1);
+        probe.event(Event::Placed { head, descriptors, table });
+        Ok(head)
+    }
+
+    #[inline]
+    fn publish<M: Memory, P: Probe>(&mut self, memory: &M, probe: &mut P) -> Result<(), Fault> {
+        self.check_broken()?;
+        let (from, to) = (self.state.published_index, self.state.available_index);
+        if from == to {
+            return Ok(());
+        }
+        // 2.7.13.3.1: descriptors and ring entries are visible before the index that covers them, hence Release.
+        memory.store_u16(self.layout.address(Cell::AvailableIndex), to, Ordering::Release)?;
+        self.state.published_index = to;
+        probe.event(Event::Published { from, to });
+        Ok(())
+    }
+
+    #[inline]
+    fn notify<M: Memory, P: Probe>(&mut self, memory: &M, probe: &mut P) -> Result<Notify, Fault> {
+        self.check_broken()?;
+        // 2.7.13.4.1: the index is visible before the device's wish is read. The device does the two in the other
+        // order, so without a full barrier on both sides each could miss the other.
+        memory.fence(Ordering::SeqCst);
+        let (from, to) = (self.state.notified_index, self.state.published_index);
+        let wish = if self.event_index { Cell::AvailableEvent } else { Cell::UsedFlags };
+        let seen = memory.load_u16(self.layout.address(wish), Ordering::Relaxed)?;
+        let needed = if self.event_index {
+            event_crossed(seen, from, to)
+        } else if seen & !used_flag::NO_NOTIFY != 0 {
+            return Err(self.break_with(Rule::SplitUsedFlags, Cell::UsedFlags, seen.into(), "0 or 1"));
+        } else {
+            seen == 0 && from != to
+        };
+        self.state.notified_index = to;
+        probe.event(Event::NotificationDecided { seen, from, to, needed });
+        Ok(Notify { needed, seen })
+    }
+
+    #[inline]
+    fn pending_used<M: Memory>(&mut self, memory: &M) -> Result<u16, Fault> {
+        self.check_broken()?;
+        // Acquire pairs with the device's release: entries are read after the index that covers them (2.7.14).
+        let index = memory.load_u16(self.layout.address(Cell::UsedIndex), Ordering::Acquire)?;
+        let state = &self.state;
+        let pending = index.wrapping_sub(state.last_used);
+        // Neither past what was published, nor behind what it already was.
+        if pending > state.published_index.wrapping_sub(state.last_used)
+            || pending < self.used_seen.wrapping_sub(state.last_used)
+        {
+            let expected = "an index that only grows, up to avail.idx";
+            return Err(self.break_with(Rule::SplitUsedIndex, Cell::UsedIndex, index.into(), expected));
+        }
+        self.used_seen = index;
+        Ok(pending)
+    }
+
+    #[inline]
+    fn reap<M: Memory, P: Probe>(&mut self, memory: &M, probe: &mut P) -> Result<Option<Used>, Fault> {
+        if self.used_seen == self.state.last_used && self.pending_used(memory)? == 0 {
+            return Ok(None);
+        }
+        self.check_broken()?;
+        let cell = Cell::UsedEntry(self.layout.slot(self.state.last_used));
+        let entry = self.layout.address(cell);
+        let id = memory.load_u32(entry)?;
+        let length = memory.load_u32(entry + 4)?;
+        let buffer = match self.in_flight.get(id as usize) {
+            // A buffer that was placed but not published is not the device's to use.
+            Some(Some(buffer)) if self.is_published(buffer.available_at) => *buffer,
+            _ => {
+                return Err(self.break_with(Rule::UsedId, cell, id.into(), "the head of a buffer in flight"));
+            }
+        };
+        if length > buffer.writable_bytes {
+            let expected = "no more than the buffer's writable bytes";
+            return Err(self.break_with(Rule::UsedLength, cell, length.into(), expected));
+        }
+        let head = id as u16;
+        self.release(memory, probe, head, buffer)?;
+        self.state.last_used = self.state.last_used.wrapping_add(1);
+        probe.event(Event::Reaped { head, descriptors: buffer.descriptors, length });
+        Ok(Some(Used { token: buffer.token, head, length }))
+    }
+
+    fn disable_notifications<M: Memory>(&mut self, memory: &M) -> Result<(), Fault> {
+        self.check_broken()?;
+        self.state.notifications = false;
+        if self.event_index {
+            // 2.7.7.1 keeps flags 0. An event just passed is not crossed again before 2^16 - 1 more elements.
+            let passed = self.state.last_used.wrapping_sub(1);
+            Ok(memory.store_u16(self.layout.address(Cell::UsedEvent), passed, Ordering::Relaxed)?)
+        } else {
+            let flags = available_flag::NO_INTERRUPT;
+            Ok(memory.store_u16(self.layout.address(Cell::AvailableFlags), flags, Ordering::Relaxed)?)
+        }
+    }
+
+    fn enable_notifications<M: Memory>(&mut self, memory: &M) -> Result<u16, Fault> {
+        self.check_broken()?;
+        self.state.notifications = true;
+        if self.event_index {
+            let next = self.state.last_used;
+            memory.store_u16(self.layout.address(Cell::UsedEvent), next, Ordering::Relaxed)?;
+        } else {
+            memory.store_u16(self.layout.address(Cell::AvailableFlags), 0, Ordering::Relaxed)?;
+        }
+        // The wish is visible before used.idx is read again; the device does the two in the other order.
+        memory.fence(Ordering::SeqCst);
+        self.pending_used(memory)
+    }
+
+    fn peek_used<M: Memory>(&mut self, memory: &M, mut each: impl FnMut(u16, u32)) -> Result<(), Fault> {
+        for ahead in 0..self.pending_used(memory)? {
+            let slot = self.layout.slot(self.state.last_used.wrapping_add(ahead));
+            let entry = self.layout.address(Cell::UsedEntry(slot));
+            each(memory.load_u32(entry)? as u16, memory.load_u32(entry + 4)?);
+        }
+        Ok(())
+    }
+
+    fn last_used(&self) -> u16 {
+        self.state.last_used
     }
 }
 
