@@ -55,7 +55,11 @@ fn with_qemu(project: &Project, tests: Invocation) -> Invocation {
 }
 
 fn browser_tests(project: &Project) -> Invocation {
-    let tests = project.command("wasm-pack").arguments(["test", "--headless", "--chrome"]);
+    let tests = project
+        .command("wasm-pack")
+        .arguments(["test", "--headless", "--chrome"])
+        // Seconds. The default of 20 is short for replays in an unoptimised build on a busy machine.
+        .environment("WASM_BINDGEN_TEST_TIMEOUT", "180");
     // Without a driver and `no-install`, wasm-pack would look for a driver to download.
     let tests = match driver(project) {
         Some(driver) => tests.arguments(["--chromedriver", &driver]),
