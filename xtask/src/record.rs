@@ -9,13 +9,13 @@ use crate::setup::qemu;
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Arguments for `native-bench record`, such as another file to write.
+    /// More arguments for `native-bench qemu`, such as `--seed 7`.
     #[arg(last = true)]
     arguments: Vec<String>,
 }
 
 /// The run that the page opens with.
-const SHIPPED_RUN: &str = "web/runs/qemu-split.vqt";
+const SHIPPED_RUN: &str = "web/runs/transmit-and-receive.vqt";
 
 /// Records the shipped run.
 pub(crate) fn run(project: &Project, options: &Options) -> Result<()> {
@@ -32,7 +32,7 @@ pub(crate) fn run(project: &Project, options: &Options) -> Result<()> {
         bench = bench.environment(qemu::VARIABLE, program);
     }
     bench
-        .arguments(["qemu", "--record", SHIPPED_RUN])
+        .arguments(["qemu", "--scenario", "mixed", "--record", SHIPPED_RUN])
         .arguments(&options.arguments)
         .advice("see the messages above; the old recording is untouched")
         .run_in_terminal()

@@ -43,7 +43,8 @@ fn native_tests(project: &Project) -> Invocation {
         "--exclude",
         "end-to-end",
     ]);
-    with_qemu(project, tests)
+    // Set-up has just provided QEMU: a test that finds none is not to be skipped.
+    with_qemu(project, tests).environment("NATIVE_BENCH_REQUIRE_QEMU", "1")
 }
 
 /// Tells the tests which QEMU set-up found or provided.
