@@ -31,7 +31,7 @@ pub(crate) struct Options {
 
 /// Builds the page unless told otherwise and takes the pictures.
 pub(crate) fn run(project: &Project, options: &Options) -> Result<()> {
-    setup::for_testing(project)?;
+    setup::for_pictures(project)?;
     if !options.no_build {
         build_page(project)?;
     }

@@ -1,6 +1,7 @@
 //! Chromium and its driver, in which the page is tested.
 
 use std::env;
+use std::path::Path;
 
 use anyhow::{Result, bail};
 
@@ -111,5 +112,6 @@ impl Browser<'_> {
 pub(crate) fn driver(project: &Project) -> Option<String> {
     env::var("CHROMEDRIVER")
         .ok()
+        .filter(|driver| Path::new(driver).exists())
         .or_else(|| project.find("chromedriver").map(|driver| driver.display().to_string()))
 }

@@ -54,6 +54,13 @@ pub(crate) fn for_serving(project: &Project) -> Result<()> {
     run(project, &to_build_the_page(project), Listing::OnlyMissing)
 }
 
+/// Sets up what taking pictures of the page needs.
+pub(crate) fn for_pictures(project: &Project) -> Result<()> {
+    let mut steps = to_build_the_page(project);
+    steps.push(Box::new(browser::Browser { project }));
+    run(project, &steps, Listing::OnlyMissing)
+}
+
 /// Sets up what building and testing everything needs.
 pub(crate) fn for_testing(project: &Project) -> Result<()> {
     let mut steps = to_build_the_page(project);
