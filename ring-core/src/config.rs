@@ -1,8 +1,11 @@
 //! What a queue is made from.
 
-use crate::spec::{
-    Features, feature,
-    split::{Layout, LayoutError},
+use crate::{
+    memory::{Memory, Ordering, OutOfRange},
+    spec::{
+        Features, feature,
+        split::{Cell, Layout, LayoutError},
+    },
 };
 use core::fmt;
 
@@ -23,6 +26,15 @@ impl QueueConfig {
     /// A fresh queue.
     pub fn new(layout: Layout, features: Features) -> Self {
         QueueConfig { layout, features, start_index: 0 }
+    }
+
+    /// Sets the indices of a ring whose memory is zeroed to the start index. Neither side does it by itself: each only
+    /// ever writes what is its own.
+    pub fn initialise<M: Memory>(&self, memory: &M) -> Result<(), OutOfRange> {
+        for cell in [Cell::AvailableIndex, Cell::UsedIndex] {
+            memory.store_u16(self.layout.address(cell), self.start_index, Ordering::Relaxed)?;
+        }
+        Ok(())
     }
 
     pub(crate) fn check(&self) -> Result<(), ConfigError> {

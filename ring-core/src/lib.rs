@@ -48,6 +48,8 @@ pub mod fault;
 pub mod indirect;
 pub mod memory;
 pub mod probe;
+#[cfg(feature = "serde")]
+pub mod replay;
 mod segment;
 mod side;
 pub mod spec;

@@ -9,7 +9,7 @@ use crate::{
     memory::{Memory, Ordering},
     probe::{Event, Probe},
     spec::{
-        DESCRIPTOR_SIZE, Descriptor, Rule, descriptor_flag, event_crossed, feature,
+        DESCRIPTOR_SIZE, Descriptor, MAXIMUM_CHAIN_BYTES, Rule, descriptor_flag, event_crossed, feature,
         split::{Cell, Layout, available_flag, used_flag},
     },
 };
@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 /// A buffer that was taken and is not yet used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taken {
-    /// Bytes the device may write into it.
+    /// Bytes the device may write into it, as far as a used length can say: at most 2^32 - 1.
     pub writable_bytes: u32,
     /// The available index it was taken from.
     pub available_at: u16,
@@ -117,7 +117,7 @@ impl SplitDevice {
         }
         chain.clear(head);
         self.walk(memory, chain).inspect_err(|fault| self.broken = Some(*fault))?;
-        let writable_bytes = chain.writable_bytes() as u32;
+        let writable_bytes = chain.writable_bytes().min(u32::MAX as u64) as u32;
         self.taken[head as usize] = Some(Taken { writable_bytes, available_at });
         self.state.last_available = available_at.wrapping_add(1);
         probe.event(Event::Popped { head, elements: chain.elements() as u16 });
@@ -306,8 +306,8 @@ impl Walk<'_> {
             return Err(Fault::rule(Rule::ReadableFirst, place, descriptor.flags, expected));
         }
         self.bytes += descriptor.length as u64;
-        if self.bytes > u32::MAX as u64 {
-            return Err(Fault::rule(Rule::TooLong, place, self.bytes, "less than 2^32 bytes in total"));
+        if self.bytes > MAXIMUM_CHAIN_BYTES {
+            return Err(Fault::rule(Rule::TooLong, place, self.bytes, "at most 2^32 bytes in total"));
         }
         if self.chain.elements() > self.queue_size as usize {
             let expected = "no more elements than the queue size";

@@ -8,7 +8,7 @@ use crate::{
     memory::{Memory, Ordering},
     probe::{Event, Probe},
     spec::{
-        DESCRIPTOR_SIZE, Descriptor, Rule, descriptor_flag, event_crossed, feature,
+        DESCRIPTOR_SIZE, Descriptor, MAXIMUM_CHAIN_BYTES, Rule, descriptor_flag, event_crossed, feature,
         split::{Cell, Layout, available_flag, used_flag},
     },
 };
@@ -23,7 +23,7 @@ pub struct InFlight {
     pub descriptors: u16,
     /// The table its elements stand in, if any.
     pub table: Option<Table>,
-    /// Bytes the device may write.
+    /// Bytes the device may write, as far as a used length can say: at most 2^32 - 1.
     pub writable_bytes: u32,
     /// The available index it was placed at.
     pub available_at: u16,
@@ -68,7 +68,7 @@ pub struct SplitDriver<T> {
 }
 
 impl<T: TableSource> SplitDriver<T> {
-    /// The driver of a queue whose memory is zeroed (and, with a preset start index, its indices set).
+    /// The driver of a fresh queue: its memory is zeroed and, with a start index, [initialised](QueueConfig::initialise).
     pub fn new(config: &QueueConfig, tables: T) -> Result<Self, ConfigError> {
         config.check()?;
         let size = config.layout.queue_size;
@@ -107,10 +107,10 @@ impl<T: TableSource> SplitDriver<T> {
         let bytes = |list: &[Segment]| list.iter().map(|segment| segment.length as u64).sum::<u64>();
         let writable_bytes = bytes(writable);
         let total = writable_bytes + bytes(readable);
-        if total > u32::MAX as u64 {
-            return Err(refused(Rule::TooLong, total, "less than 2^32 bytes in total"));
+        if total > MAXIMUM_CHAIN_BYTES {
+            return Err(refused(Rule::TooLong, total, "at most 2^32 bytes in total"));
         }
-        Ok((elements as u16, writable_bytes as u32))
+        Ok((elements as u16, writable_bytes.min(u32::MAX as u64) as u32))
     }
 
     #[inline]

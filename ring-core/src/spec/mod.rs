@@ -14,6 +14,9 @@ pub use rule::{Obliged, Rule};
 /// The largest queue size (2.7 "Split Virtqueues", 2.8 "Packed Virtqueues").
 pub const MAXIMUM_QUEUE_SIZE: u16 = 32768;
 
+/// The most bytes that a buffer's elements may have together (2.7.5.2).
+pub const MAXIMUM_CHAIN_BYTES: u64 = 1 << 32;
+
 /// Whether a peer that asked to be notified when the index `event` is passed must be, now that the index
 /// moved from `old` to `new` (2.7.7.1, 2.7.10.2: event index suppression). All three run freely modulo 2^16.
 #[inline]

@@ -46,7 +46,8 @@ pub(crate) fn pack_block(queue: u16, records: u32, unpacked: &[u8], to: &mut Vec
     to.extend_from_slice(&packed);
 }
 
-fn checksum(head: &[u8], packed: &[u8]) -> u64 {
+/// XXH64 of two pieces, one behind the other.
+pub(super) fn checksum(head: &[u8], packed: &[u8]) -> u64 {
     let mut hasher = XxHash64::with_seed(0);
     hasher.write(head);
     hasher.write(packed);

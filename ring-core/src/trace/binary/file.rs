@@ -2,7 +2,7 @@
 
 use super::{
     END_MAGIC, MAGIC,
-    block::{BLOCK_MARK, Block, Next},
+    block::{BLOCK_MARK, Block, Next, checksum},
 };
 use crate::trace::{Header, TRACE_VERSION, Trace, TraceError};
 use alloc::{format, string::ToString, vec, vec::Vec};
@@ -94,7 +94,7 @@ fn parse_header(bytes: &[u8]) -> Result<(Header, usize), TraceError> {
     let length = u32::from_le_bytes([head[4], head[5], head[6], head[7]]) as usize;
     let Some(json) = bytes[HEADER_HEAD..].get(..length) else { return Err(truncated("the header")) };
     let stored = head[8..16].iter().rev().fold(0, |value, byte| value << 8 | *byte as u64);
-    let found = XxHash64::oneshot(0, json);
+    let found = checksum(&bytes[..HEADER_HEAD - 8], json);
     if found != stored {
         let reason = format!("its checksum is {found:016x}, and {stored:016x} was written");
         return Err(TraceError::Damaged { offset: 0, part: "the header", reason, whole_calls: 0 });
@@ -154,7 +154,8 @@ pub(crate) fn pack_header(header: &Header) -> Result<Vec<u8>, serde_json::Error>
     bytes.extend_from_slice(&TRACE_VERSION.to_le_bytes());
     bytes.extend_from_slice(&[0, 0]);
     bytes.extend_from_slice(&(json.len() as u32).to_le_bytes());
-    bytes.extend_from_slice(&XxHash64::oneshot(0, &json).to_le_bytes());
+    let checksum = checksum(&bytes, &json);
+    bytes.extend_from_slice(&checksum.to_le_bytes());
     bytes.extend_from_slice(&json);
     Ok(bytes)
 }

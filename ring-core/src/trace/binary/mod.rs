@@ -6,7 +6,7 @@
 //! | --- | --- |
 //! | 8 | [`MAGIC`] |
 //! | 2, 2 | version, zero |
-//! | 4, 8 | length of the header, XXH64 of it |
+//! | 4, 8 | length of the header, XXH64 of the sixteen bytes before and the header behind |
 //! | | the header as JSON |
 //! | 4 | `VQBK`: a block |
 //! | 2, 2 | queue (position in the header), zero |

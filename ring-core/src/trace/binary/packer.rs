@@ -91,11 +91,13 @@ impl Index {
     }
 
     /// Bytes of the file so far.
+    #[cfg(feature = "std")]
     pub(crate) fn offset(&self) -> u64 {
         self.offset
     }
 
     /// Calls in the file so far.
+    #[cfg(feature = "std")]
     pub(crate) fn calls(&self) -> u64 {
         self.blocks.iter().map(|(_, _, records)| *records as u64).sum()
     }

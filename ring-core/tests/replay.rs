@@ -1,0 +1,146 @@
+//! A recorded run replays to the same memory, and any position is reached in any order.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
+#[path = "common/recording.rs"]
+mod recording;
+
+use recording::{Numbers, queue, record};
+use ring_core::{
+    indirect::TableStrategy,
+    memory::{AccessKind, OwnedMemory},
+    replay::{Outcome, QueueReplay, ReplayError},
+    spec::feature::{EVENT_IDX, INDIRECT_DESC},
+    trace::{Trace, json_lines},
+};
+use std::{collections::HashMap, ops::ControlFlow, rc::Rc};
+
+const STRATEGIES: [TableStrategy; 3] =
+    [TableStrategy::Direct, TableStrategy::PlainAllocation, TableStrategy::ListCache { threshold: 4 }];
+
+fn open(bytes: Vec<u8>) -> QueueReplay {
+    let trace = Rc::new(Trace::open(bytes).unwrap());
+    QueueReplay::open(trace, 0, |_| ControlFlow::Continue(())).unwrap().unwrap()
+}
+
+#[test]
+fn every_checkpoint_is_reached() {
+    for strategy in STRATEGIES {
+        for features in [0, EVENT_IDX, INDIRECT_DESC, INDIRECT_DESC | EVENT_IDX] {
+            for (size, start) in [(1, 0), (4, 65_530), (16, 0), (256, 65_000)] {
+                let replay = open(record(queue(size, features, strategy, start), 320, size.into()));
+                let report = replay.report();
+                assert_eq!(report.first_difference, None, "{strategy} {features:#x} {size}");
+                assert_eq!((report.calls, report.identical), (replay.len(), 20));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_changed_checkpoint_is_told_with_the_last_good_one() {
+    let trace = Trace::open(record(queue(16, EVENT_IDX, STRATEGIES[2], 0), 64, 1)).unwrap();
+    let mut lines = Vec::new();
+    json_lines::write(&trace, |line| lines.push(line.to_owned())).unwrap();
+    let checkpoints: Vec<usize> = lines
+        .iter()
+        .enumerate()
+        .filter(|(_, line)| line.contains("checkpoint"))
+        .map(|(line, _)| line)
+        .collect();
+    let digest = lines[checkpoints[2]].split_once("\"digest\":").unwrap().1.trim_end_matches('}').to_owned();
+    lines[checkpoints[2]] = lines[checkpoints[2]].replace(&digest, "12345");
+    let replay = open(lines.join("\n").into_bytes());
+    let difference = replay.report().first_difference.unwrap();
+    // Line 1 is the header, so the line's index is the position.
+    assert_eq!(difference.position, checkpoints[2] as u64);
+    assert_eq!(difference.identical_until, checkpoints[1] as u64);
+    assert_eq!((difference.recorded, difference.replayed), (12345, digest.parse().unwrap()));
+    assert_eq!(replay.report().identical, 3, "a difference does not end the replay");
+}
+
+#[test]
+fn a_call_that_cannot_be_replayed_is_an_error_with_its_position() {
+    let trace = Trace::open(record(queue(16, 0, STRATEGIES[0], 0), 16, 1)).unwrap();
+    let mut lines = Vec::new();
+    json_lines::write(&trace, |line| lines.push(line.to_owned())).unwrap();
+    let publish = lines.iter().position(|line| line.contains("\"publish_used\"")).unwrap();
+    lines.remove(publish);
+    let trace = Rc::new(Trace::open(lines.join("\n").into_bytes()).unwrap());
+    let error = QueueReplay::open(trace, 0, |_| ControlFlow::Continue(())).err().unwrap();
+    assert!(
+        matches!(error, ReplayError::Nothing { call: "reap", position } if position > publish as u64),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_queue_that_is_not_there_is_an_error() {
+    let trace = Rc::new(Trace::open(record(queue(16, 0, STRATEGIES[0], 0), 1, 1)).unwrap());
+    let error = QueueReplay::open(trace, 1, |_| ControlFlow::Continue(())).err().unwrap();
+    assert!(error.to_string().contains("there is no queue 1"), "{error}");
+}
+
+/// Every position in random order is as it was in order, over several snapshots and blocks.
+#[test]
+fn any_position_is_the_same_from_anywhere() {
+    let mut replay = open(record(queue(16, INDIRECT_DESC | EVENT_IDX, STRATEGIES[2], 0), 1500, 9));
+    let length = replay.len();
+    assert!(length > 9000, "{length} calls do not span snapshots");
+    let mut in_order: HashMap<u64, OwnedMemory> = HashMap::new();
+    for position in 0..=length {
+        let memory = &replay.seek(position).unwrap().memory;
+        if position % 50 == 0 {
+            in_order.insert(position, memory.clone());
+        }
+    }
+    let mut numbers = Numbers(5);
+    for _ in 0..60 {
+        let position = numbers.below(length / 50) * 50;
+        assert_eq!(replay.seek(position).unwrap().memory, in_order[&position], "position {position}");
+    }
+}
+
+#[test]
+fn a_step_is_made_of_its_accesses() {
+    let mut replay = open(record(queue(16, INDIRECT_DESC | EVENT_IDX, STRATEGIES[2], 0), 60, 2));
+    assert!(replay.step(0).unwrap().is_none());
+    assert!(replay.step(replay.len() + 1).unwrap().is_none());
+    for position in 1..=replay.len() {
+        let step = replay.step(position).unwrap().unwrap();
+        assert_eq!(step.memory_after(0), step.before.memory);
+        assert_eq!(step.memory_after(step.accesses.len()), step.after.memory);
+        assert_eq!(step.after.memory, replay.seek(position).unwrap().memory);
+        for access in &step.accesses {
+            if let AccessKind::Store { .. } = access.kind {
+                assert_eq!(step.after.writers.last(access.address), Some(position));
+            }
+        }
+        if let Outcome::Checkpoint { recorded, replayed } = step.outcome {
+            assert_eq!(recorded, replayed);
+        }
+    }
+}
+
+#[test]
+fn a_reused_table_keeps_its_number() {
+    let mut replay = open(record(queue(16, INDIRECT_DESC, STRATEGIES[2], 0), 400, 4));
+    let end = replay.seek(u64::MAX).unwrap();
+    let statistics = end.driver.tables().statistics();
+    assert!(statistics.hits > 10, "{statistics:?}");
+    let uses: u64 = end.tables.iter().map(|info| info.uses as u64).sum();
+    // Tables over the threshold are freed after one use each and are gone.
+    let (gone, live) = (statistics.frees, end.tables.iter().count() as u64);
+    assert_eq!(uses + gone, statistics.hits + statistics.allocations);
+    assert_eq!(live, statistics.allocations - statistics.frees);
+    let mut numbers: Vec<u32> = end.tables.iter().map(|info| info.number).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    assert_eq!(numbers.len() as u64, live);
+}
+
+#[test]
+fn progress_can_break_off() {
+    let trace = Rc::new(Trace::open(record(queue(16, 0, STRATEGIES[0], 0), 100, 1)).unwrap());
+    assert!(QueueReplay::open(trace, 0, |_| ControlFlow::Break(())).unwrap().is_none());
+}
