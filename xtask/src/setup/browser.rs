@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 
 use super::Step;
+use crate::command::Invocation;
 use crate::debian;
 use crate::progress::Progress;
 use crate::project::Project;
@@ -14,6 +15,17 @@ use crate::project::Project;
 const BROWSERS: [&str; 5] =
     ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", MACOS_CHROME];
 const MACOS_CHROME: &str = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome";
+
+/// What apt is told. It waits a while if another apt is at work.
+const INSTALL: [&str; 7] = [
+    "install",
+    "--yes",
+    "--no-install-recommends",
+    "-o",
+    "DPkg::Lock::Timeout=120",
+    "chromium",
+    "chromium-driver",
+];
 
 pub(super) struct Browser<'a> {
     pub(super) project: &'a Project,
@@ -64,22 +76,16 @@ impl Step for Browser<'_> {
         };
         let advice = "see what apt says; `apt-get install chromium chromium-driver` has to work";
         // The lists may be missing or old, as on a new machine. That alone is no failure.
-        if self
-            .apt(&["install", "--yes", "--no-install-recommends", "chromium", "chromium-driver"])?
-            .run(progress)
-            .is_err()
-        {
+        if self.apt(&INSTALL)?.run(progress).is_err() {
             self.apt(&["update"])?.advice(advice).run(progress)?;
-            self.apt(&["install", "--yes", "--no-install-recommends", "chromium", "chromium-driver"])?
-                .advice(advice)
-                .run(progress)?;
+            self.apt(&INSTALL)?.advice(advice).run(progress)?;
         }
         Ok(())
     }
 }
 
 impl Browser<'_> {
-    fn apt(&self, arguments: &[&str]) -> Result<crate::command::Invocation> {
+    fn apt(&self, arguments: &[&str]) -> Result<Invocation> {
         let command = match self.installer() {
             Installer::Root => self.project.command("apt-get"),
             Installer::Sudo => self.project.command("sudo").arguments(["--non-interactive", "apt-get"]),
@@ -93,7 +99,7 @@ impl Browser<'_> {
     }
 
     fn installer(&self) -> Installer {
-        let answers = |command: crate::command::Invocation| command.answer().ok();
+        let answers = |command: Invocation| command.answer().ok();
         if answers(self.project.command("id").arguments(["-u"])).is_some_and(|user| user.trim() == "0") {
             Installer::Root
         } else if answers(self.project.command("sudo").arguments(["--non-interactive", "true"])).is_some() {
