@@ -2,7 +2,10 @@
 //! work measured, the run recorded.
 
 pub mod bus;
+pub mod measure;
 mod memory_file;
+pub mod net;
 pub mod pci;
 pub mod qemu;
 pub mod system;
+pub mod virtio;

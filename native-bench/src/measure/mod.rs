@@ -1,0 +1,8 @@
+//! Time and statistics.
+
+pub mod clock;
+mod number;
+mod summary;
+
+pub use number::general;
+pub use summary::{Quantiles, Spread};
