@@ -2,10 +2,7 @@
 
 use crate::{
     memory::{Memory, Ordering, OutOfRange},
-    spec::{
-        Features, feature,
-        split::{Cell, Layout, LayoutError},
-    },
+    spec::{Features, Format, Layout, LayoutError, feature, split::Cell},
 };
 use core::fmt;
 
@@ -28,6 +25,11 @@ impl QueueConfig {
         QueueConfig { layout, features, start_index: 0 }
     }
 
+    /// The ring's format, which the features decide.
+    pub fn format(&self) -> Format {
+        if self.features.contains(feature::RING_PACKED) { Format::Packed } else { Format::Split }
+    }
+
     /// Sets the indices of a ring whose memory is zeroed to the start index. Neither side does it by itself: each only
     /// ever writes what is its own.
     pub fn initialise<M: Memory>(&self, memory: &M) -> Result<(), OutOfRange> {
@@ -38,7 +40,7 @@ impl QueueConfig {
     }
 
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
-        self.layout.check().map_err(ConfigError::Layout)?;
+        self.layout.check(self.format()).map_err(ConfigError::Layout)?;
         match self.features.0 & UNSUPPORTED {
             0 => Ok(()),
             unsupported => Err(ConfigError::Unsupported(Features(unsupported))),

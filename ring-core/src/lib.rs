@@ -15,7 +15,7 @@
 //! ```
 //! use ring_core::{QueueConfig, Segment, device::{Chain, SplitDevice}, driver::{Driver, SplitDriver}};
 //! use ring_core::indirect::TableStrategy;
-//! use ring_core::{memory::OwnedMemory, probe::NoProbe, spec::{Features, feature, split::Layout}};
+//! use ring_core::{memory::OwnedMemory, probe::NoProbe, spec::{Features, Layout, feature}};
 //!
 //! let config = QueueConfig::new(Layout::contiguous(16, 0x1000), Features(feature::INDIRECT_DESC));
 //! let memory = OwnedMemory::new(0x1000, 0x2000);

@@ -9,8 +9,9 @@ use crate::{
     memory::{Memory, Ordering},
     probe::{Event, Probe},
     spec::{
-        DESCRIPTOR_SIZE, Descriptor, MAXIMUM_CHAIN_BYTES, Rule, descriptor_flag, event_crossed, feature,
-        split::{Cell, Layout, available_flag, used_flag},
+        DESCRIPTOR_SIZE, Descriptor, Layout, MAXIMUM_CHAIN_BYTES, Rule, descriptor_flag, event_crossed,
+        feature,
+        split::{Cell, available_flag, slot, used_flag},
     },
 };
 use alloc::vec::Vec;
@@ -109,7 +110,7 @@ impl SplitDevice {
         }
         self.check_broken()?;
         let available_at = self.state.last_available;
-        let cell = Cell::AvailableEntry(self.layout.slot(available_at));
+        let cell = Cell::AvailableEntry(slot(&self.layout, available_at));
         let head = memory.load_u16(self.layout.address(cell), Ordering::Relaxed)?;
         if !matches!(self.taken.get(head as usize), Some(None)) {
             let expected = "a descriptor below the queue size that is not in use";
@@ -184,7 +185,7 @@ impl SplitDevice {
             let expected = "no more than the buffer's writable bytes";
             return Err(Fault::rule(Rule::UsedLength, Place::Call, length, expected));
         }
-        let entry = self.layout.address(Cell::UsedEntry(self.layout.slot(self.state.used_index)));
+        let entry = self.layout.address(Cell::UsedEntry(slot(&self.layout, self.state.used_index)));
         memory.store_u32(entry, head as u32)?;
         memory.store_u32(entry + 4, length)?;
         self.taken[head as usize] = None;

@@ -8,8 +8,9 @@ use crate::{
     memory::{Memory, Ordering},
     probe::{Event, Probe},
     spec::{
-        DESCRIPTOR_SIZE, Descriptor, MAXIMUM_CHAIN_BYTES, Rule, descriptor_flag, event_crossed, feature,
-        split::{Cell, Layout, available_flag, used_flag},
+        DESCRIPTOR_SIZE, Descriptor, Layout, MAXIMUM_CHAIN_BYTES, Rule, descriptor_flag, event_crossed,
+        feature,
+        split::{Cell, available_flag, slot, used_flag},
     },
 };
 use alloc::vec::Vec;
@@ -299,7 +300,7 @@ impl<T: TableSource> Driver for SplitDriver<T> {
         self.in_flight[head as usize] =
             Some(InFlight { token, descriptors, table, writable_bytes, available_at: state.available_index });
         state.free -= descriptors;
-        let entry = self.layout.address(Cell::AvailableEntry(self.layout.slot(state.available_index)));
+        let entry = self.layout.address(Cell::AvailableEntry(slot(&self.layout, state.available_index)));
         memory.store_u16(entry, head, Ordering::Relaxed)?;
         state.available_index = state.available_index.wrapping_add(1);
         probe.event(Event::Placed { head, descriptors, table });
@@ -365,7 +366,7 @@ impl<T: TableSource> Driver for SplitDriver<T> {
             return Ok(None);
         }
         self.check_broken()?;
-        let cell = Cell::UsedEntry(self.layout.slot(self.state.last_used));
+        let cell = Cell::UsedEntry(slot(&self.layout, self.state.last_used));
         let entry = self.layout.address(cell);
         let id = memory.load_u32(entry)?;
         let length = memory.load_u32(entry + 4)?;
@@ -416,7 +417,7 @@ impl<T: TableSource> Driver for SplitDriver<T> {
 
     fn peek_used<M: Memory>(&mut self, memory: &M, mut each: impl FnMut(u16, u32)) -> Result<(), Fault> {
         for ahead in 0..self.pending_used(memory)? {
-            let slot = self.layout.slot(self.state.last_used.wrapping_add(ahead));
+            let slot = slot(&self.layout, self.state.last_used.wrapping_add(ahead));
             let entry = self.layout.address(Cell::UsedEntry(slot));
             each(memory.load_u32(entry)? as u16, memory.load_u32(entry + 4)?);
         }

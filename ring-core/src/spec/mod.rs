@@ -4,11 +4,14 @@
 
 mod descriptor;
 pub mod feature;
+mod layout;
+pub mod packed;
 mod rule;
 pub mod split;
 
 pub use descriptor::{DESCRIPTOR_SIZE, Descriptor, descriptor_flag};
 pub use feature::Features;
+pub use layout::{Area, Format, Layout, LayoutError, RingCell};
 pub use rule::{Obliged, Rule};
 
 /// The largest queue size (2.7 "Split Virtqueues", 2.8 "Packed Virtqueues").

@@ -3,7 +3,7 @@
 use super::QueueHeader;
 use crate::{
     memory::{Memory, Ordering, OutOfRange},
-    spec::split::{Cell, Layout},
+    spec::{Format, Layout, split},
 };
 use alloc::vec::Vec;
 use twox_hash::XxHash64;
@@ -13,21 +13,20 @@ use twox_hash::XxHash64;
 #[derive(Clone, Debug)]
 pub struct RingImage {
     layout: Layout,
+    format: Format,
     bytes: Vec<u8>,
 }
 
 impl RingImage {
     /// Copies it. What a peer writes meanwhile may be seen in part.
     pub fn copy<M: Memory>(memory: &M, queue: &QueueHeader) -> Result<Self, OutOfRange> {
-        let layout = queue.config.layout;
-        let [descriptors, driver, device] = layout.parts();
-        let mut bytes =
-            Vec::with_capacity((descriptors.2 + driver.2 + device.2 + queue.tables.length) as usize);
-        copy_words(memory, descriptors.1, descriptors.2, &mut bytes)?;
-        copy_halves(memory, driver.1, driver.2, &mut bytes)?;
-        copy_halves(memory, device.1, device.2, &mut bytes)?;
+        let (layout, format) = (queue.config.layout, queue.config.format());
+        let mut bytes = Vec::new();
+        for area in layout.areas(format) {
+            copy_halves(memory, area.address, area.length, &mut bytes)?;
+        }
         copy_words(memory, queue.tables.base, queue.tables.length & !15, &mut bytes)?;
-        Ok(RingImage { layout, bytes })
+        Ok(RingImage { layout, format, bytes })
     }
 
     /// XXH64 of the bytes, seed 0.
@@ -35,11 +34,12 @@ impl RingImage {
         XxHash64::oneshot(0, &self.bytes)
     }
 
-    /// A field of 16 bits of the device area, or `None` for other cells.
-    pub fn device_field(&self, cell: Cell) -> Option<u16> {
-        let [descriptors, driver, device] = self.layout.parts();
-        let offset = self.layout.address(cell).checked_sub(device.1).filter(|offset| *offset < device.2)?;
-        let start = (descriptors.2 + driver.2 + offset) as usize;
+    /// A field of 16 bits of a split ring's device area, or `None` for other cells and formats.
+    pub fn device_field(&self, cell: split::Cell) -> Option<u16> {
+        let [descriptors, driver, device] = self.layout.areas(self.format);
+        let address = self.layout.address(cell);
+        let offset = address.checked_sub(device.address).filter(|offset| *offset < device.length)?;
+        let start = (descriptors.length + driver.length + offset) as usize;
         Some(u16::from_le_bytes(self.bytes.get(start..start + 2)?.try_into().ok()?))
     }
 }

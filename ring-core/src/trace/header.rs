@@ -67,10 +67,11 @@ impl QueueHeader {
     /// The range that holds the ring and its tables; `None` if it would be larger than 64 MiB or reaches past the
     /// last address.
     pub fn memory(&self) -> Option<MemoryRange> {
-        let tables = ("tables", self.tables.base, self.tables.length);
+        let areas = self.config.layout.areas(self.config.format()).map(|area| (area.address, area.length));
+        let tables = (self.tables.base, self.tables.length);
         let mut base = u64::MAX;
         let mut end = 0;
-        for (_, start, length) in self.config.layout.parts().into_iter().chain([tables]) {
+        for (start, length) in areas.into_iter().chain([tables]) {
             if length > 0 {
                 base = base.min(start);
                 end = end.max(start.checked_add(length)?);

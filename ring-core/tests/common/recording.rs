@@ -9,7 +9,7 @@ use ring_core::{
     indirect::TableStrategy,
     memory::OwnedMemory,
     probe::NoProbe,
-    spec::{Features, feature, split::Layout},
+    spec::{Features, Layout, feature},
     trace::{Header, MemoryRange, QueueHeader, RecordedDriver, Source, TRACE_VERSION, TraceWriter},
 };
 use std::{cell::Cell, rc::Rc};
