@@ -40,33 +40,32 @@ impl QueueConfig {
     }
 
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
-        self.layout.check(self.format()).map_err(ConfigError::Layout)?;
-        match self.features.0 & UNSUPPORTED {
-            0 => Ok(()),
-            unsupported => Err(ConfigError::Unsupported(Features(unsupported))),
+        self.layout.check(self.format()).map_err(ConfigError::Layout)
+    }
+
+    /// Like [`check`](Self::check), for a driver or device of one format.
+    pub(crate) fn check_format(&self, format: Format) -> Result<(), ConfigError> {
+        if self.format() != format {
+            return Err(ConfigError::Format(self.format()));
         }
+        self.check()
     }
 }
-
-/// Features that change how a ring is written and that this version does not have.
-const UNSUPPORTED: u64 = feature::RING_PACKED | feature::IN_ORDER;
 
 /// Why a queue cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfigError {
     /// The layout is impossible.
     Layout(LayoutError),
-    /// Negotiated features that this version does not have.
-    Unsupported(Features),
+    /// The features say that the ring has this format, which is the other one.
+    Format(Format),
 }
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ConfigError::Layout(error) => error.fmt(f),
-            ConfigError::Unsupported(features) => {
-                write!(f, "a queue with {} is not supported by this version", features.names().join(", "))
-            }
+            ConfigError::Format(format) => write!(f, "by its features this is a {format} ring"),
         }
     }
 }

@@ -2,15 +2,17 @@
 
 use crate::{
     memory::OutOfRange,
-    spec::{Rule, split::Cell},
+    spec::{Rule, packed, split},
 };
 use core::fmt;
 
 /// Where a fault was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// A field of the ring.
-    Ring(Cell),
+    /// A field of a split ring.
+    Ring(split::Cell),
+    /// A field of a packed ring.
+    PackedRing(packed::Cell),
     /// An entry of the indirect table at a guest address.
     Table {
         /// Guest address of the table.
@@ -26,6 +28,7 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Place::Ring(cell) => cell.fmt(f),
+            Place::PackedRing(cell) => cell.fmt(f),
             Place::Table { address, entry } => write!(f, "entry {entry} of the table at {address:#x}"),
             Place::Call => f.write_str("the call"),
         }

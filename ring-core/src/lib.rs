@@ -13,7 +13,7 @@
 //! A buffer's way, on memory of our own:
 //!
 //! ```
-//! use ring_core::{QueueConfig, Segment, device::{Chain, SplitDevice}, driver::{Driver, SplitDriver}};
+//! use ring_core::{QueueConfig, Segment, device::{Chain, Device, SplitDevice}, driver::{Driver, SplitDriver}};
 //! use ring_core::indirect::TableStrategy;
 //! use ring_core::{memory::OwnedMemory, probe::NoProbe, spec::{Features, Layout, feature}};
 //!

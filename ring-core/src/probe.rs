@@ -2,7 +2,9 @@
 
 use crate::indirect::Table;
 
-/// Something a queue did. Addresses are guest addresses; indices run freely modulo 2^16.
+/// Something a queue did. Addresses are guest addresses. Indices are free-running ones on a split ring, and slot with
+/// wrap counter ([`Position::to_bits`](crate::spec::packed::Position::to_bits)) on a packed one. `head` is the
+/// buffer's id: on a split ring the descriptor that starts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A table came from the allocator.
@@ -31,8 +33,8 @@ pub enum Event {
     },
     /// A side looked whether the other wants to be notified.
     NotificationDecided {
-        /// What it saw: the event index, or the flags without `EVENT_IDX`.
-        seen: u16,
+        /// What it saw, as in [`Notify::seen`](crate::driver::Notify::seen).
+        seen: u32,
         /// Index at the last decision.
         from: u16,
         /// Index now.

@@ -1,10 +1,14 @@
 //! The driver's side: makes buffers available, gets them back.
 
+mod buffers;
+mod packed;
 mod split;
 
-pub use split::{InFlight, SplitDriver, SplitDriverState};
+pub use buffers::InFlight;
+pub use packed::{PackedDriver, PackedDriverState};
+pub use split::{SplitDriver, SplitDriverState};
 
-use crate::{Fault, Segment, memory::Memory, probe::Probe};
+use crate::{Fault, Segment, memory::Memory, probe::Probe, spec::descriptor_flag};
 use core::fmt;
 
 /// What every driver can do, whatever its format, and whatever is wrapped around it.
@@ -43,8 +47,12 @@ pub trait Driver {
     /// without a notification, so the caller reaps them now.
     fn enable_notifications<M: Memory>(&mut self, memory: &M) -> Result<u16, Fault>;
 
-    /// The free-running number of the next used buffer to reap.
+    /// The number of the next used buffer to reap: buffers are counted from the start index on, modulo 2^16.
     fn last_used(&self) -> u16;
+
+    /// The next position not yet made available, as a notification carries it with `NOTIFICATION_DATA` (2.9): split,
+    /// avail.idx; packed, slot and wrap counter.
+    fn next_available(&self) -> u16;
 }
 
 /// A buffer that came back.
@@ -63,8 +71,9 @@ pub struct Used {
 pub struct Notify {
     /// Send one now.
     pub needed: bool,
-    /// What the other side's wish was: its event index, or its flags without `EVENT_IDX`.
-    pub seen: u16,
+    /// What the other side's wish was. Split: its event index, or its flags without `EVENT_IDX`. Packed: its event
+    /// structure, as [`Event::to_bits`](crate::spec::packed::Event::to_bits).
+    pub seen: u32,
 }
 
 /// Why a buffer was not added. The queue is as before.
@@ -110,3 +119,13 @@ impl fmt::Display for AddError {
 }
 
 impl core::error::Error for AddError {}
+
+/// Every element with its `WRITE` flag or none.
+#[inline(always)]
+fn elements<'a>(
+    readable: &'a [Segment],
+    writable: &'a [Segment],
+) -> impl Iterator<Item = (Segment, u16)> + 'a {
+    let readable = readable.iter().map(|segment| (*segment, 0));
+    readable.chain(writable.iter().map(|segment| (*segment, descriptor_flag::WRITE)))
+}

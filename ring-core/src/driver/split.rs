@@ -1,34 +1,22 @@
 //! The driver of a split ring (virtio 1.2, 2.7).
 
-use super::{AddError, Driver, Notify, Used};
+use super::{
+    AddError, Driver, InFlight, Notify, Used,
+    buffers::{Buffers, Plan},
+    elements,
+};
 use crate::{
     ConfigError, Fault, QueueConfig, Segment,
     fault::Place,
-    indirect::{RingState, Table, TableSource},
+    indirect::{Table, TableSource},
     memory::{Memory, Ordering},
     probe::{Event, Probe},
     spec::{
-        DESCRIPTOR_SIZE, Descriptor, Layout, MAXIMUM_CHAIN_BYTES, Rule, descriptor_flag, event_crossed,
-        feature,
+        DESCRIPTOR_SIZE, Descriptor, Format, Layout, Rule, descriptor_flag, event_crossed, feature,
         split::{Cell, available_flag, slot, used_flag},
     },
 };
 use alloc::vec::Vec;
-
-/// A buffer that was added and has not come back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InFlight {
-    /// What the caller gave to `add`.
-    pub token: u64,
-    /// Ring descriptors it holds.
-    pub descriptors: u16,
-    /// The table its elements stand in, if any.
-    pub table: Option<Table>,
-    /// Bytes the device may write, as far as a used length can say: at most 2^32 - 1.
-    pub writable_bytes: u32,
-    /// The available index it was placed at.
-    pub available_at: u16,
-}
 
 /// What the driver knows that the device cannot see, for those who draw it. Indices run freely modulo 2^16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,67 +44,40 @@ pub struct SplitDriverState {
 #[derive(Clone, Debug)]
 pub struct SplitDriver<T> {
     layout: Layout,
-    indirect: bool,
     event_index: bool,
-    tables: T,
+    buffers: Buffers<T>,
     // The links of the ring's descriptors, free or not. The device could write those in memory.
     next: Vec<u16>,
-    in_flight: Vec<Option<InFlight>>,
-    state: SplitDriverState,
+    free_head: u16,
+    free: u16,
+    notified: u16,
+    notifications: bool,
     // used.idx as last read.
     used_seen: u16,
-    broken: Option<Fault>,
 }
 
 impl<T: TableSource> SplitDriver<T> {
-    /// The driver of a fresh queue: its memory is zeroed and, with a start index, [initialised](QueueConfig::initialise).
+    /// The driver of a fresh queue: its memory is zeroed and, with a start index,
+    /// [initialised](QueueConfig::initialise).
     pub fn new(config: &QueueConfig, tables: T) -> Result<Self, ConfigError> {
-        config.check()?;
+        config.check_format(Format::Split)?;
         let size = config.layout.queue_size;
-        let start = config.start_index;
         Ok(SplitDriver {
             layout: config.layout,
-            indirect: config.features.contains(feature::INDIRECT_DESC),
             event_index: config.features.contains(feature::EVENT_IDX),
-            tables,
-            next: (1..=size).collect(),
-            in_flight: (0..size).map(|_| None).collect(),
-            state: SplitDriverState {
-                available_index: start,
-                published_index: start,
-                notified_index: start,
-                last_used: start,
-                free_head: 0,
-                free: size,
-                notifications: true,
-            },
-            used_seen: start,
-            broken: None,
+            buffers: Buffers::new(config, tables),
+            next: (0..size).map(|slot| (slot + 1) % size).collect(),
+            free_head: 0,
+            free: size,
+            notified: config.start_index,
+            notifications: true,
+            used_seen: config.start_index,
         })
     }
 
-    /// Number of elements and writable bytes, or why the buffer is refused.
-    #[inline]
-    fn measure(&self, readable: &[Segment], writable: &[Segment]) -> Result<(u16, u32), AddError> {
-        let elements = readable.len() + writable.len();
-        if elements == 0 {
-            return Err(refused(Rule::NonEmpty, 0, "at least one element"));
-        }
-        if elements > self.layout.queue_size as usize {
-            return Err(refused(Rule::TooLong, elements as u64, "no more elements than the queue size"));
-        }
-        let bytes = |list: &[Segment]| list.iter().map(|segment| segment.length as u64).sum::<u64>();
-        let writable_bytes = bytes(writable);
-        let total = writable_bytes + bytes(readable);
-        if total > MAXIMUM_CHAIN_BYTES {
-            return Err(refused(Rule::TooLong, total, "at most 2^32 bytes in total"));
-        }
-        Ok((elements as u16, writable_bytes.min(u32::MAX as u64) as u32))
-    }
-
-    #[inline]
+    #[inline(always)]
     fn fill_table<M: Memory>(
-        &mut self,
+        &self,
         memory: &M,
         table: Table,
         readable: &[Segment],
@@ -132,27 +93,25 @@ impl<T: TableSource> SplitDriver<T> {
             memory.store_words(address, descriptor.to_words())?;
             address += DESCRIPTOR_SIZE as u64;
         }
-        let head = self.state.free_head;
         let descriptor = Descriptor {
             address: table.address,
             length: (last as u32 + 1) * DESCRIPTOR_SIZE,
             flags: descriptor_flag::INDIRECT,
             next: 0,
         };
-        memory.store_words(self.layout.address(Cell::Descriptor(head)), descriptor.to_words())?;
-        self.state.free_head = self.next[head as usize];
-        Ok(())
+        Ok(memory
+            .store_words(self.layout.address(Cell::Descriptor(self.free_head)), descriptor.to_words())?)
     }
 
-    #[inline]
+    #[inline(always)]
     fn fill_ring<M: Memory>(
-        &mut self,
+        &self,
         memory: &M,
         readable: &[Segment],
         writable: &[Segment],
-    ) -> Result<(), Fault> {
+    ) -> Result<u16, Fault> {
         let mut remaining = readable.len() + writable.len();
-        let mut slot = self.state.free_head;
+        let mut slot = self.free_head;
         for (segment, flags) in elements(readable, writable) {
             remaining -= 1;
             let following = self.next[slot as usize];
@@ -162,70 +121,91 @@ impl<T: TableSource> SplitDriver<T> {
             memory.store_words(self.layout.address(Cell::Descriptor(slot)), descriptor.to_words())?;
             slot = following;
         }
-        self.state.free_head = slot;
-        Ok(())
+        Ok(slot)
     }
 
-    #[inline]
-    fn is_published(&self, available_at: u16) -> bool {
-        let unpublished = self.state.available_index.wrapping_sub(self.state.published_index);
-        self.state.available_index.wrapping_sub(available_at) > unpublished
-    }
-
-    /// Puts the buffer's descriptors at the head of the free list, and its table where it came from.
-    #[inline]
-    fn release<M: Memory, P: Probe>(
-        &mut self,
+    /// Writes the buffer and its available entry. Nothing private has changed if it fails.
+    #[inline(always)]
+    fn place<M: Memory>(
+        &self,
         memory: &M,
-        probe: &mut P,
-        head: u16,
-        buffer: InFlight,
-    ) -> Result<(), Fault> {
+        plan: &Plan,
+        readable: &[Segment],
+        writable: &[Segment],
+    ) -> Result<u16, Fault> {
+        let following = match plan.table {
+            Some(table) => {
+                self.fill_table(memory, table, readable, writable)?;
+                self.next[self.free_head as usize]
+            }
+            None => self.fill_ring(memory, readable, writable)?,
+        };
+        let entry = self.layout.address(Cell::AvailableEntry(slot(&self.layout, self.buffers.added)));
+        memory.store_u16(entry, self.free_head, Ordering::Relaxed)?;
+        Ok(following)
+    }
+
+    /// Puts a buffer's descriptors at the head of the free list. With `IN_ORDER` they are taken in ring order and come
+    /// back in it, so that the links never change.
+    #[inline(always)]
+    fn free_descriptors(&mut self, head: u16, count: u16) {
+        self.free += count;
+        if self.buffers.in_order {
+            return;
+        }
         let mut last = head;
-        for _ in 1..buffer.descriptors {
+        for _ in 1..count {
             last = self.next[last as usize];
         }
-        self.next[last as usize] = self.state.free_head;
-        self.state.free_head = head;
-        self.state.free += buffer.descriptors;
-        self.in_flight[head as usize] = None;
-        match buffer.table {
-            Some(table) => {
-                self.tables.put_back(memory, probe, table).inspect_err(|fault| self.broken = Some(*fault))
-            }
-            None => Ok(()),
-        }
+        self.next[last as usize] = self.free_head;
+        self.free_head = head;
     }
 
     /// After the device was reset: the token of a buffer it still had, or `None` when there is no more. Works on a
     /// broken queue too.
     pub fn detach<M: Memory, P: Probe>(&mut self, memory: &M, probe: &mut P) -> Option<u64> {
-        let head = self.in_flight.iter().position(Option::is_some)?;
-        let buffer = self.in_flight[head].take()?;
-        // A table that cannot be put back is lost with the queue, the buffer is not.
-        let _ = self.release(memory, probe, head as u16, buffer);
+        let (head, buffer) = self.buffers.detach(memory, probe)?;
+        self.free_descriptors(head, buffer.descriptors);
         Some(buffer.token)
+    }
+
+    /// After the queue was reset and every buffer [detached](Self::detach): as new, the tables kept. The caller zeroes
+    /// the ring's memory (2.6.1 "Virtqueue Reset").
+    pub fn reset(&mut self) {
+        let size = self.layout.queue_size;
+        self.buffers.restart(0);
+        self.next.iter_mut().zip(1..).for_each(|(next, slot)| *next = slot % size);
+        (self.free_head, self.free) = (0, size);
+        (self.notified, self.used_seen) = (0, 0);
+        self.notifications = true;
     }
 
     /// The private counters.
     pub fn state(&self) -> SplitDriverState {
-        self.state
+        SplitDriverState {
+            available_index: self.buffers.added,
+            published_index: self.buffers.published,
+            notified_index: self.notified,
+            last_used: self.buffers.reaped,
+            free_head: self.free_head,
+            free: self.free,
+            notifications: self.notifications,
+        }
     }
 
     /// Buffers in flight, with the descriptor that starts each.
     pub fn in_flight(&self) -> impl Iterator<Item = (u16, &InFlight)> {
-        self.in_flight.iter().enumerate().filter_map(|(head, buffer)| Some((head as u16, buffer.as_ref()?)))
+        self.buffers.in_flight()
     }
 
     /// The free descriptors in the order in which they will be taken.
     pub fn free_list(&self) -> impl Iterator<Item = u16> + '_ {
-        self.links(self.state.free_head, self.state.free)
+        self.links(self.free_head, self.free)
     }
 
     /// The descriptors that a buffer in flight holds, first to last.
     pub fn descriptors_of(&self, head: u16) -> impl Iterator<Item = u16> + '_ {
-        let buffer = self.in_flight.get(head as usize).and_then(Option::as_ref);
-        self.links(head, buffer.map_or(0, |buffer| buffer.descriptors))
+        self.links(head, self.buffers.get(head).map_or(0, |buffer| buffer.descriptors))
     }
 
     fn links(&self, first: u16, count: u16) -> impl Iterator<Item = u16> + '_ {
@@ -235,27 +215,12 @@ impl<T: TableSource> SplitDriver<T> {
 
     /// The table strategy.
     pub fn tables(&self) -> &T {
-        &self.tables
+        self.buffers.tables()
     }
 
     /// Why the queue is broken, if it is.
     pub fn broken(&self) -> Option<Fault> {
-        self.broken
-    }
-
-    #[inline]
-    fn check_broken(&self) -> Result<(), Fault> {
-        match self.broken {
-            None => Ok(()),
-            Some(fault) => Err(fault),
-        }
-    }
-
-    #[cold]
-    fn break_with(&mut self, rule: Rule, cell: Cell, found: u64, expected: &'static str) -> Fault {
-        let fault = Fault::rule(rule, Place::Ring(cell), found, expected);
-        self.broken = Some(fault);
-        fault
+        self.buffers.broken
     }
 }
 
@@ -269,131 +234,108 @@ impl<T: TableSource> Driver for SplitDriver<T> {
         readable: &[Segment],
         writable: &[Segment],
     ) -> Result<u16, AddError> {
-        self.check_broken()?;
-        let (elements, writable_bytes) = self.measure(readable, writable)?;
-        let free = self.state.free;
-        if free == 0 {
-            return Err(AddError::Full { needed: 1, free });
-        }
-        let table = if self.indirect && elements > 1 {
-            let ring = RingState { size: self.layout.queue_size, free };
-            self.tables.take(memory, probe, elements, ring).inspect_err(|fault| self.broken = Some(*fault))?
-        } else {
-            None
+        let plan = self.buffers.plan(memory, probe, readable, writable, self.free)?;
+        let following = match self.place(memory, &plan, readable, writable) {
+            Ok(following) => following,
+            Err(fault) => return Err(self.buffers.unwind(memory, probe, &plan, fault)),
         };
-        let head = self.state.free_head;
-        let descriptors = match table {
-            Some(table) => {
-                if let Err(fault) = self.fill_table(memory, table, readable, writable) {
-                    self.tables.put_back(memory, probe, table)?;
-                    return Err(fault.into());
-                }
-                1
-            }
-            None if elements > free => return Err(AddError::Full { needed: elements, free }),
-            None => {
-                self.fill_ring(memory, readable, writable)?;
-                elements
-            }
-        };
-        let state = &mut self.state;
-        self.in_flight[head as usize] =
-            Some(InFlight { token, descriptors, table, writable_bytes, available_at: state.available_index });
-        state.free -= descriptors;
-        let entry = self.layout.address(Cell::AvailableEntry(slot(&self.layout, state.available_index)));
-        memory.store_u16(entry, head, Ordering::Relaxed)?;
-        state.available_index = state.available_index.wrapping_add(1);
-        probe.event(Event::Placed { head, descriptors, table });
+        let head = core::mem::replace(&mut self.free_head, following);
+        self.free -= plan.descriptors();
+        self.buffers.insert(probe, head, token, &plan);
         Ok(head)
     }
 
     #[inline]
     fn publish<M: Memory, P: Probe>(&mut self, memory: &M, probe: &mut P) -> Result<(), Fault> {
-        self.check_broken()?;
-        let (from, to) = (self.state.published_index, self.state.available_index);
+        self.buffers.check_broken()?;
+        let (from, to) = (self.buffers.published, self.buffers.added);
         if from == to {
             return Ok(());
         }
         // 2.7.13.3.1: descriptors and ring entries are visible before the index that covers them, hence Release.
         memory.store_u16(self.layout.address(Cell::AvailableIndex), to, Ordering::Release)?;
-        self.state.published_index = to;
+        self.buffers.published = to;
         probe.event(Event::Published { from, to });
         Ok(())
     }
 
     #[inline]
     fn notify<M: Memory, P: Probe>(&mut self, memory: &M, probe: &mut P) -> Result<Notify, Fault> {
-        self.check_broken()?;
+        self.buffers.check_broken()?;
         // 2.7.13.4.1: the index is visible before the device's wish is read. The device does the two in the other
         // order, so without a full barrier on both sides each could miss the other.
         memory.fence(Ordering::SeqCst);
-        let (from, to) = (self.state.notified_index, self.state.published_index);
+        let (from, to) = (self.notified, self.buffers.published);
         let wish = if self.event_index { Cell::AvailableEvent } else { Cell::UsedFlags };
         let seen = memory.load_u16(self.layout.address(wish), Ordering::Relaxed)?;
         let needed = if self.event_index {
             event_crossed(seen, from, to)
         } else if seen & !used_flag::NO_NOTIFY != 0 {
-            return Err(self.break_with(Rule::SplitUsedFlags, Cell::UsedFlags, seen.into(), "0 or 1"));
+            return Err(self.buffers.break_with(Rule::SplitUsedFlags, Place::Ring(wish), seen, "0 or 1"));
         } else {
             seen == 0 && from != to
         };
-        self.state.notified_index = to;
+        self.notified = to;
+        let seen = seen.into();
         probe.event(Event::NotificationDecided { seen, from, to, needed });
         Ok(Notify { needed, seen })
     }
 
     #[inline]
     fn pending_used<M: Memory>(&mut self, memory: &M) -> Result<u16, Fault> {
-        self.check_broken()?;
+        self.buffers.check_broken()?;
         // Acquire pairs with the device's release: entries are read after the index that covers them (2.7.14).
         let index = memory.load_u16(self.layout.address(Cell::UsedIndex), Ordering::Acquire)?;
-        let state = &self.state;
-        let pending = index.wrapping_sub(state.last_used);
+        let last_used = self.buffers.reaped;
+        let pending = index.wrapping_sub(last_used);
         // Neither past what was published, nor behind what it already was.
-        if pending > state.published_index.wrapping_sub(state.last_used)
-            || pending < self.used_seen.wrapping_sub(state.last_used)
+        if pending > self.buffers.published.wrapping_sub(last_used)
+            || pending < self.used_seen.wrapping_sub(last_used)
         {
-            let expected = "an index that only grows, up to avail.idx";
-            return Err(self.break_with(Rule::SplitUsedIndex, Cell::UsedIndex, index.into(), expected));
+            let (place, expected) =
+                (Place::Ring(Cell::UsedIndex), "an index that only grows, up to avail.idx");
+            return Err(self.buffers.break_with(Rule::SplitUsedIndex, place, index, expected));
         }
         self.used_seen = index;
         Ok(pending)
     }
 
+    fn peek_used<M: Memory>(&mut self, memory: &M, mut each: impl FnMut(u16, u32)) -> Result<(), Fault> {
+        for ahead in 0..self.pending_used(memory)? {
+            let slot = slot(&self.layout, self.buffers.reaped.wrapping_add(ahead));
+            let entry = self.layout.address(Cell::UsedEntry(slot));
+            each(memory.load_u32(entry)? as u16, memory.load_u32(entry + 4)?);
+        }
+        Ok(())
+    }
+
     #[inline]
     fn reap<M: Memory, P: Probe>(&mut self, memory: &M, probe: &mut P) -> Result<Option<Used>, Fault> {
-        if self.used_seen == self.state.last_used && self.pending_used(memory)? == 0 {
+        let last_used = self.buffers.reaped;
+        if self.used_seen == last_used && self.pending_used(memory)? == 0 {
             return Ok(None);
         }
-        self.check_broken()?;
-        let cell = Cell::UsedEntry(slot(&self.layout, self.state.last_used));
-        let entry = self.layout.address(cell);
-        let id = memory.load_u32(entry)?;
-        let length = memory.load_u32(entry + 4)?;
-        let buffer = match self.in_flight.get(id as usize) {
-            // A buffer that was placed but not published is not the device's to use.
-            Some(Some(buffer)) if self.is_published(buffer.available_at) => *buffer,
-            _ => {
-                return Err(self.break_with(Rule::UsedId, cell, id.into(), "the head of a buffer in flight"));
+        self.buffers.check_broken()?;
+        let (head, buffer, length) = match self.buffers.next_of_batch() {
+            Some(next) => next,
+            None => {
+                let cell = Cell::UsedEntry(slot(&self.layout, last_used));
+                let entry = self.layout.address(cell);
+                let (id, length) = (memory.load_u32(entry)?, memory.load_u32(entry + 4)?);
+                let visible = self.used_seen.wrapping_sub(last_used);
+                self.buffers.next_used(|| Place::Ring(cell), id, length, visible)?
             }
         };
-        if length > buffer.writable_bytes {
-            let expected = "no more than the buffer's writable bytes";
-            return Err(self.break_with(Rule::UsedLength, cell, length.into(), expected));
-        }
-        let head = id as u16;
-        self.release(memory, probe, head, buffer)?;
-        self.state.last_used = self.state.last_used.wrapping_add(1);
-        probe.event(Event::Reaped { head, descriptors: buffer.descriptors, length });
-        Ok(Some(Used { token: buffer.token, head, length }))
+        self.free_descriptors(head, buffer.descriptors);
+        self.buffers.remove(memory, probe, head, &buffer, length).map(Some)
     }
 
     fn disable_notifications<M: Memory>(&mut self, memory: &M) -> Result<(), Fault> {
-        self.check_broken()?;
-        self.state.notifications = false;
+        self.buffers.check_broken()?;
+        self.notifications = false;
         if self.event_index {
             // 2.7.7.1 keeps flags 0. An event just passed is not crossed again before 2^16 - 1 more elements.
-            let passed = self.state.last_used.wrapping_sub(1);
+            let passed = self.buffers.reaped.wrapping_sub(1);
             Ok(memory.store_u16(self.layout.address(Cell::UsedEvent), passed, Ordering::Relaxed)?)
         } else {
             let flags = available_flag::NO_INTERRUPT;
@@ -402,10 +344,10 @@ impl<T: TableSource> Driver for SplitDriver<T> {
     }
 
     fn enable_notifications<M: Memory>(&mut self, memory: &M) -> Result<u16, Fault> {
-        self.check_broken()?;
-        self.state.notifications = true;
+        self.buffers.check_broken()?;
+        self.notifications = true;
         if self.event_index {
-            let next = self.state.last_used;
+            let next = self.buffers.reaped;
             memory.store_u16(self.layout.address(Cell::UsedEvent), next, Ordering::Relaxed)?;
         } else {
             memory.store_u16(self.layout.address(Cell::AvailableFlags), 0, Ordering::Relaxed)?;
@@ -415,31 +357,11 @@ impl<T: TableSource> Driver for SplitDriver<T> {
         self.pending_used(memory)
     }
 
-    fn peek_used<M: Memory>(&mut self, memory: &M, mut each: impl FnMut(u16, u32)) -> Result<(), Fault> {
-        for ahead in 0..self.pending_used(memory)? {
-            let slot = slot(&self.layout, self.state.last_used.wrapping_add(ahead));
-            let entry = self.layout.address(Cell::UsedEntry(slot));
-            each(memory.load_u32(entry)? as u16, memory.load_u32(entry + 4)?);
-        }
-        Ok(())
-    }
-
     fn last_used(&self) -> u16 {
-        self.state.last_used
+        self.buffers.reaped
     }
-}
 
-/// Every element with its `WRITE` flag or none.
-#[inline]
-fn elements<'a>(
-    readable: &'a [Segment],
-    writable: &'a [Segment],
-) -> impl Iterator<Item = (Segment, u16)> + 'a {
-    let readable = readable.iter().map(|segment| (*segment, 0));
-    readable.chain(writable.iter().map(|segment| (*segment, descriptor_flag::WRITE)))
-}
-
-#[cold]
-fn refused(rule: Rule, found: u64, expected: &'static str) -> AddError {
-    AddError::Refused(Fault::rule(rule, Place::Call, found, expected))
+    fn next_available(&self) -> u16 {
+        self.buffers.published
+    }
 }

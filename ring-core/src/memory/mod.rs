@@ -32,6 +32,10 @@ pub trait Memory {
     fn load_u32(&self, address: u64) -> Result<u32, OutOfRange>;
     /// Stores 32 bits, relaxed.
     fn store_u32(&self, address: u64, value: u32) -> Result<(), OutOfRange>;
+    /// Loads 64 bits with the ordering the caller names.
+    fn load_u64(&self, address: u64, ordering: Ordering) -> Result<u64, OutOfRange>;
+    /// Stores 64 bits with the ordering the caller names.
+    fn store_u64(&self, address: u64, value: u64, ordering: Ordering) -> Result<(), OutOfRange>;
     /// Loads the two 64-bit words of a 16-byte descriptor, relaxed.
     fn load_words(&self, address: u64) -> Result<[u64; 2], OutOfRange>;
     /// Stores the two 64-bit words of a 16-byte descriptor, relaxed.
@@ -41,31 +45,39 @@ pub trait Memory {
 }
 
 impl<M: Memory + ?Sized> Memory for &M {
-    #[inline]
+    #[inline(always)]
     fn load_u16(&self, address: u64, ordering: Ordering) -> Result<u16, OutOfRange> {
         (**self).load_u16(address, ordering)
     }
-    #[inline]
+    #[inline(always)]
     fn store_u16(&self, address: u64, value: u16, ordering: Ordering) -> Result<(), OutOfRange> {
         (**self).store_u16(address, value, ordering)
     }
-    #[inline]
+    #[inline(always)]
     fn load_u32(&self, address: u64) -> Result<u32, OutOfRange> {
         (**self).load_u32(address)
     }
-    #[inline]
+    #[inline(always)]
     fn store_u32(&self, address: u64, value: u32) -> Result<(), OutOfRange> {
         (**self).store_u32(address, value)
     }
-    #[inline]
+    #[inline(always)]
+    fn load_u64(&self, address: u64, ordering: Ordering) -> Result<u64, OutOfRange> {
+        (**self).load_u64(address, ordering)
+    }
+    #[inline(always)]
+    fn store_u64(&self, address: u64, value: u64, ordering: Ordering) -> Result<(), OutOfRange> {
+        (**self).store_u64(address, value, ordering)
+    }
+    #[inline(always)]
     fn load_words(&self, address: u64) -> Result<[u64; 2], OutOfRange> {
         (**self).load_words(address)
     }
-    #[inline]
+    #[inline(always)]
     fn store_words(&self, address: u64, words: [u64; 2]) -> Result<(), OutOfRange> {
         (**self).store_words(address, words)
     }
-    #[inline]
+    #[inline(always)]
     fn fence(&self, ordering: Ordering) {
         (**self).fence(ordering)
     }

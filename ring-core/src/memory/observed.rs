@@ -26,7 +26,7 @@ pub enum AccessKind {
 pub struct Access {
     /// Guest address.
     pub address: u64,
-    /// Bytes: 2, 4 or 16.
+    /// Bytes: 2, 4, 8 or 16.
     pub length: u8,
     /// The ordering the ring asked for.
     pub ordering: Ordering,
@@ -78,6 +78,17 @@ impl<M: Memory, O: Observer> Memory for Observed<M, O> {
         self.memory.store_u32(address, value)?;
         let kind = AccessKind::Store { before: [before.into(), 0], value: [value.into(), 0] };
         self.report(address, 4, Ordering::Relaxed, kind);
+        Ok(())
+    }
+    fn load_u64(&self, address: u64, ordering: Ordering) -> Result<u64, OutOfRange> {
+        let value = self.memory.load_u64(address, ordering)?;
+        self.report(address, 8, ordering, AccessKind::Load { value: [value, 0] });
+        Ok(value)
+    }
+    fn store_u64(&self, address: u64, value: u64, ordering: Ordering) -> Result<(), OutOfRange> {
+        let before = self.memory.load_u64(address, Ordering::Relaxed)?;
+        self.memory.store_u64(address, value, ordering)?;
+        self.report(address, 8, ordering, AccessKind::Store { before: [before, 0], value: [value, 0] });
         Ok(())
     }
     fn load_words(&self, address: u64) -> Result<[u64; 2], OutOfRange> {

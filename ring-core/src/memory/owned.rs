@@ -85,6 +85,14 @@ impl Memory for OwnedMemory {
         self.store(address, 4, value as u64, u32::MAX as u64)
     }
     #[inline]
+    fn load_u64(&self, address: u64, _: Ordering) -> Result<u64, OutOfRange> {
+        self.word(address, 8).map(|(word, _)| word.get())
+    }
+    #[inline]
+    fn store_u64(&self, address: u64, value: u64, _: Ordering) -> Result<(), OutOfRange> {
+        self.word(address, 8).map(|(word, _)| word.set(value))
+    }
+    #[inline]
     fn load_words(&self, address: u64) -> Result<[u64; 2], OutOfRange> {
         let (first, _) = self.word(address, 8)?;
         let (second, _) = self.word(address.wrapping_add(8), 8)?;

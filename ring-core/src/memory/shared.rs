@@ -116,6 +116,14 @@ impl Memory for SharedMemory {
         self.single(address).map(|cell| cell.store(value.to_le(), Ordering::Relaxed))
     }
     #[inline]
+    fn load_u64(&self, address: u64, ordering: Ordering) -> Result<u64, OutOfRange> {
+        self.word(address).map(|cell| u64::from_le(cell.load(ordering)))
+    }
+    #[inline]
+    fn store_u64(&self, address: u64, value: u64, ordering: Ordering) -> Result<(), OutOfRange> {
+        self.word(address).map(|cell| cell.store(value.to_le(), ordering))
+    }
+    #[inline]
     fn load_words(&self, address: u64) -> Result<[u64; 2], OutOfRange> {
         self.pair(address).map(|pair| pair.map(|cell| u64::from_le(cell.load(Ordering::Relaxed))))
     }

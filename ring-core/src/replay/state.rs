@@ -3,7 +3,7 @@
 use super::{Tables, Writers, watch::Watch};
 use crate::{
     ConfigError, Fault,
-    device::{Chain, SplitDevice},
+    device::{Chain, Device, SplitDevice},
     driver::{AddError, Driver, SplitDriver, Used},
     indirect::{AnyTableSource, Counted},
     memory::{Access, Observed, OutOfRange, OwnedMemory},
@@ -57,8 +57,8 @@ pub enum Outcome {
     Notified {
         /// Whether a notification was due.
         needed: bool,
-        /// The other side's wish, as read.
-        seen: u16,
+        /// The other side's wish, as read: see [`Notify::seen`](crate::driver::Notify::seen).
+        seen: u32,
     },
     /// A buffer came back.
     Reaped(Used),
@@ -233,6 +233,9 @@ impl State {
             }
             Call::Complete { head, length } => {
                 device.complete(memory, probe, *head, *length).map(|()| Outcome::Done).map_err(broke)?
+            }
+            Call::CompleteBatch { head, length } => {
+                device.complete_batch(memory, probe, *head, *length).map(|()| Outcome::Done).map_err(broke)?
             }
             Call::PublishUsed => device.publish(memory, probe).map(|()| Outcome::Done).map_err(broke)?,
             Call::NotifyUsed { sent } => {

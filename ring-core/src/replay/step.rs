@@ -37,6 +37,7 @@ impl Step {
             let _ = match access.length {
                 2 => memory.store_u16(access.address, value[0] as u16, Ordering::Relaxed),
                 4 => memory.store_u32(access.address, value[0] as u32),
+                8 => memory.store_u64(access.address, value[0], Ordering::Relaxed),
                 _ => memory.store_words(access.address, value),
             };
         }

@@ -1,6 +1,9 @@
 //! The fields of a packed ring (virtio 1.2, 2.8 "Packed Virtqueues").
 
-use super::layout::{Layout, RingCell};
+use super::{
+    Rule,
+    layout::{Layout, RingCell},
+};
 use core::fmt;
 
 /// Bytes of an event structure.
@@ -160,6 +163,34 @@ impl Event {
         Event { offset: position.to_bits(), flags: event_flag::DESC }
     }
 
+    /// Whether a side that went from `from` to `to` must notify the one that wrote this, or the rule that it breaks with
+    /// what was expected.
+    #[inline(always)]
+    pub fn crossed(
+        self,
+        from: Position,
+        to: Position,
+        queue_size: u16,
+        event_index: bool,
+    ) -> Result<bool, (Rule, &'static str)> {
+        match self.flags {
+            event_flag::ENABLE => Ok(from != to),
+            event_flag::DISABLE => Ok(false),
+            event_flag::DESC if event_index => {
+                let event = Position::from_bits(self.offset);
+                if event.index >= queue_size {
+                    return Err((Rule::PackedEventOffset, "an offset below the queue size"));
+                }
+                // Passed if it lies among the slots gone: less than their number behind `to`, itself not counted.
+                let gone = to.distance_from(from, queue_size);
+                let behind = to.distance_from(event, queue_size);
+                Ok(behind != 0 && behind <= gone)
+            }
+            event_flag::DESC => Err((Rule::PackedEventFlags, "0 or 1, since EVENT_IDX was not negotiated")),
+            _ => Err((Rule::PackedEventFlags, "0, 1 or 2, other bits 0")),
+        }
+    }
+
     /// The structure as 32 bits in memory, little-endian.
     #[inline(always)]
     pub fn to_bits(self) -> u32 {
@@ -263,6 +294,39 @@ mod tests {
             assert!(!descriptor(position.used_bits()).is_used(next_lap));
             assert!(!descriptor(position.available_bits()).is_available(next_lap));
         }
+    }
+
+    #[test]
+    fn an_event_is_crossed_exactly_when_its_slot_is_among_those_gone() {
+        let size = 5;
+        let positions: alloc::vec::Vec<_> = (0..10)
+            .map(|step| (0..step).fold(Position::START, |position, _| position.advance(1, size)))
+            .collect();
+        for from in 0..10 {
+            for gone in 0..=size as usize {
+                for event in 0..10 {
+                    let to = positions[(from + gone) % 10];
+                    let among = (0..gone).any(|step| (from + step) % 10 == event);
+                    let crossed = Event::at(positions[event]).crossed(positions[from], to, size, true);
+                    assert_eq!(crossed, Ok(among), "{from} {gone} {event}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn reserved_events_are_faults() {
+        let crossed = |offset, flags, event_index| {
+            let to = Position { index: 1, wrap: true };
+            Event { offset, flags }.crossed(Position::START, to, 4, event_index).map_err(|(rule, _)| rule)
+        };
+        assert_eq!(crossed(0, 0, false), Ok(true));
+        assert_eq!(crossed(0, 1, false), Ok(false));
+        assert_eq!(crossed(0x8000, 2, true), Ok(true));
+        assert_eq!(crossed(0x8000, 2, false), Err(Rule::PackedEventFlags));
+        assert_eq!(crossed(0, 3, true), Err(Rule::PackedEventFlags));
+        assert_eq!(crossed(0, 4, true), Err(Rule::PackedEventFlags));
+        assert_eq!(crossed(0x8004, 2, true), Err(Rule::PackedEventOffset));
     }
 
     #[test]

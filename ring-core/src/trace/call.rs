@@ -49,6 +49,13 @@ pub enum Call<'a> {
         /// Bytes written.
         length: u32,
     },
+    /// With `IN_ORDER`, the device wrote one used element for every buffer up to this one.
+    CompleteBatch {
+        /// The id of the last of them.
+        head: u16,
+        /// Bytes written into that one.
+        length: u32,
+    },
     /// The device published used elements.
     PublishUsed,
     /// The device looked whether the driver wants to be notified.
@@ -56,10 +63,10 @@ pub enum Call<'a> {
         /// Whether it then notified; `None` where that could not be observed.
         sent: Option<bool>,
     },
-    /// The device wrote what it wants of notifications: avail_event, or used.flags without `EVENT_IDX`.
+    /// The device wrote what it wants of notifications.
     Wish {
-        /// The value written.
-        value: u16,
+        /// The value written, in the form of [`Notify::seen`](crate::driver::Notify::seen).
+        value: u32,
     },
     /// Nobody's call: what the ring's memory was at this point.
     Checkpoint {
@@ -80,6 +87,7 @@ impl Call<'_> {
             | Call::EnableNotifications => Some(Side::Driver),
             Call::Pop
             | Call::Complete { .. }
+            | Call::CompleteBatch { .. }
             | Call::PublishUsed
             | Call::NotifyUsed { .. }
             | Call::Wish { .. } => Some(Side::Device),
@@ -98,6 +106,7 @@ impl Call<'_> {
             Call::EnableNotifications => "enable_notifications",
             Call::Pop => "pop",
             Call::Complete { .. } => "complete",
+            Call::CompleteBatch { .. } => "complete_batch",
             Call::PublishUsed => "publish_used",
             Call::NotifyUsed { .. } => "notify_used",
             Call::Wish { .. } => "wish",

@@ -24,7 +24,7 @@ pub struct RecordedDriver<D, W: Write, C> {
     // By head: taken by the device, not yet used.
     taken: Vec<bool>,
     // The device's wish as last recorded.
-    wish: u16,
+    wish: u32,
     // Used elements that were recorded and not yet reaped.
     observed: u16,
 }
@@ -60,7 +60,7 @@ impl<D: Driver, W: Write, C: FnMut() -> u64> RecordedDriver<D, W, C> {
         self.writer.record(&record);
     }
 
-    fn record_wish(&mut self, wish: u16) {
+    fn record_wish(&mut self, wish: u32) {
         if wish != self.wish {
             self.wish = wish;
             self.record(Call::Wish { value: wish });
@@ -102,7 +102,7 @@ impl<D: Driver, W: Write, C: FnMut() -> u64> RecordedDriver<D, W, C> {
         let event_index = self.queue.config.features.contains(feature::EVENT_IDX);
         let cell = if event_index { Cell::AvailableEvent } else { Cell::UsedFlags };
         if let Some(wish) = image.device_field(cell) {
-            self.record_wish(wish);
+            self.record_wish(wish.into());
         }
         self.record(Call::Checkpoint { digest: image.digest() });
         Ok(true)
@@ -181,5 +181,9 @@ impl<D: Driver, W: Write, C: FnMut() -> u64> Driver for RecordedDriver<D, W, C> 
 
     fn last_used(&self) -> u16 {
         self.driver.last_used()
+    }
+
+    fn next_available(&self) -> u16 {
+        self.driver.next_available()
     }
 }

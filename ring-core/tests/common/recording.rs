@@ -4,7 +4,7 @@
 
 use ring_core::{
     QueueConfig, Segment, Side,
-    device::{Chain, SplitDevice},
+    device::{Chain, Device, SplitDevice},
     driver::{AddError, Driver, SplitDriver},
     indirect::TableStrategy,
     memory::OwnedMemory,

@@ -1,0 +1,315 @@
+//! The device of a packed ring (virtio 1.2, 2.8).
+
+use super::{
+    Chain, Device, Taken,
+    chain::{Walk, entry_address},
+    taken::TakenBuffers,
+};
+use crate::{
+    ConfigError, Fault, QueueConfig, Segment,
+    driver::Notify,
+    fault::Place,
+    memory::{Memory, Ordering},
+    probe::{Event, Probe},
+    spec::{
+        Format, Layout, Rule, feature,
+        packed::{self, Cell, Descriptor, Position, descriptor_flag},
+    },
+};
+
+/// What the device knows that the driver cannot see, for those who draw it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PackedDeviceState {
+    /// Where the next available descriptor is expected.
+    pub next_available: Position,
+    /// Where the next used descriptor goes.
+    pub next_used: Position,
+    /// Where the first used descriptor goes that is not published; the same if all are.
+    pub published: Position,
+    /// What was `published` when a notification was last decided.
+    pub notified: Position,
+    /// Ring descriptors of the buffers taken and not yet used.
+    pub held: u16,
+    /// The event structure that the device last wrote.
+    pub notify_wish: packed::Event,
+}
+
+const FRESH: PackedDeviceState = PackedDeviceState {
+    next_available: Position::START,
+    next_used: Position::START,
+    published: Position::START,
+    notified: Position::START,
+    held: 0,
+    notify_wish: packed::Event::ENABLED,
+};
+
+/// Takes buffers from a packed ring and uses them, in any order unless `IN_ORDER` was negotiated.
+///
+/// Its positions are its own and never read back from memory. Plain data, like the driver.
+#[derive(Clone, Debug)]
+pub struct PackedDevice {
+    layout: Layout,
+    indirect: bool,
+    event_index: bool,
+    buffers: TakenBuffers,
+    state: PackedDeviceState,
+    // The first used descriptor that is not published: its slot and its second word, which makes it used.
+    unpublished: Option<(u16, u64)>,
+}
+
+impl PackedDevice {
+    /// The device of a fresh queue.
+    pub fn new(config: &QueueConfig) -> Result<Self, ConfigError> {
+        config.check_format(Format::Packed)?;
+        Ok(PackedDevice {
+            layout: config.layout,
+            indirect: config.features.contains(feature::INDIRECT_DESC),
+            event_index: config.features.contains(feature::EVENT_IDX),
+            buffers: TakenBuffers::new(config),
+            state: FRESH,
+            unpublished: None,
+        })
+    }
+
+    #[inline(always)]
+    fn second_word(&self, slot: u16) -> u64 {
+        self.layout.address(Cell::Descriptor(slot)) + 8
+    }
+
+    /// The head of the next available buffer, without its address.
+    #[inline(always)]
+    fn available_head<M: Memory>(&self, memory: &M) -> Result<Option<Descriptor>, Fault> {
+        self.buffers.check_broken()?;
+        let position = self.state.next_available;
+        // Acquire pairs with the driver's release: everything else is read after the flags (2.8.21.1.1). One load: flags,
+        // id and length belong together.
+        let rest = memory.load_u64(self.second_word(position.index), Ordering::Acquire)?;
+        let head = Descriptor::from_words([0, rest]);
+        Ok(head.is_available(position).then_some(head))
+    }
+
+    /// Reads every descriptor of the list once and checks it. Returns the ring descriptors it holds.
+    #[inline]
+    fn walk<M: Memory>(&self, memory: &M, head: Descriptor, chain: &mut Chain) -> Result<u16, Fault> {
+        let size = self.layout.queue_size;
+        let mut walk = Walk::new(chain, size);
+        let mut position = self.state.next_available;
+        let address =
+            memory.load_u64(self.layout.address(Cell::Descriptor(position.index)), Ordering::Relaxed)?;
+        let mut descriptor = Descriptor { address, ..head };
+        let mut held = 0;
+        loop {
+            let cell = Cell::Descriptor(position.index);
+            let place = || Place::PackedRing(cell);
+            held += 1;
+            if held > size - self.state.held {
+                let expected = "no more descriptors than are free: the driver rewrote a slot not yet used";
+                return Err(Fault::rule(Rule::PackedNoTouch, place(), held, expected));
+            }
+            if descriptor.has(descriptor_flag::INDIRECT) {
+                if !self.indirect {
+                    let expected = "no INDIRECT flag, since the feature was not negotiated";
+                    return Err(Fault::rule(Rule::IndirectFeature, place(), descriptor.flags, expected));
+                }
+                if held > 1 || descriptor.has(descriptor_flag::NEXT) {
+                    let expected = "INDIRECT on a descriptor alone, or not at all";
+                    return Err(Fault::rule(Rule::PackedTableMix, place(), descriptor.flags, expected));
+                }
+                walk_table(memory, &mut walk, place(), descriptor)?;
+                break;
+            }
+            let segment = Segment { address: descriptor.address, length: descriptor.length };
+            walk.element(place, segment, descriptor.flags)?;
+            if !descriptor.has(descriptor_flag::NEXT) {
+                break;
+            }
+            position = position.advance(1, size);
+            let cell = Cell::Descriptor(position.index);
+            descriptor = Descriptor::from_words(memory.load_words(self.layout.address(cell))?);
+            if !descriptor.is_available(position) {
+                let expected = "AVAIL and USED as in an available descriptor, since the one before has NEXT";
+                let place = Place::PackedRing(cell);
+                return Err(Fault::rule(Rule::PackedAvailableBits, place, descriptor.flags, expected));
+            }
+        }
+        // The id stands in the last descriptor of the list (2.8.6).
+        if !self.buffers.is_new(descriptor.id) {
+            let place = Place::PackedRing(Cell::Descriptor(position.index));
+            let expected = "an id below the queue size that is not in use";
+            return Err(Fault::rule(Rule::PackedIdLast, place, descriptor.id, expected));
+        }
+        walk.chain.head = descriptor.id;
+        Ok(held)
+    }
+
+    /// Writes a used descriptor and skips the descriptors it stands for.
+    #[inline(always)]
+    fn write_used<M: Memory>(
+        &mut self,
+        memory: &M,
+        id: u16,
+        length: u32,
+        descriptors: u16,
+    ) -> Result<(), Fault> {
+        let position = self.state.next_used;
+        let write = if length > 0 { descriptor_flag::WRITE } else { 0 };
+        let [_, rest] = Descriptor { address: 0, length, id, flags: position.used_bits() | write }.to_words();
+        if self.unpublished.is_some() {
+            // The driver cannot look here before it has seen the first one.
+            memory.store_u64(self.second_word(position.index), rest, Ordering::Relaxed)?;
+        } else {
+            self.unpublished = Some((position.index, rest));
+        }
+        self.state.next_used = position.advance(descriptors, self.layout.queue_size);
+        self.state.held -= descriptors;
+        Ok(())
+    }
+
+    /// After a reset of the queue or the device: as new (2.6.1 "Virtqueue Reset"). What was taken is forgotten.
+    pub fn reset(&mut self) {
+        self.buffers.restart();
+        self.state = FRESH;
+        self.unpublished = None;
+    }
+
+    /// The private state.
+    pub fn state(&self) -> PackedDeviceState {
+        self.state
+    }
+
+    /// Buffers taken and not yet used, by id.
+    pub fn taken(&self) -> impl Iterator<Item = (u16, &Taken)> {
+        self.buffers.iter()
+    }
+
+    /// Why the queue is broken, if it is.
+    pub fn broken(&self) -> Option<Fault> {
+        self.buffers.broken
+    }
+}
+
+/// The elements of an indirect table: every entry of it, in order. Flags other than WRITE are reserved there and ignored
+/// (2.8.7), but one that says INDIRECT is no element.
+#[inline]
+fn walk_table<M: Memory>(
+    memory: &M,
+    walk: &mut Walk<'_>,
+    place: Place,
+    descriptor: Descriptor,
+) -> Result<(), Fault> {
+    let address = descriptor.address;
+    let entries = walk.enter_table(place, address, descriptor.length)?;
+    // More entries than the queue size end the walk below.
+    for entry in 0..entries.min(u16::MAX as u32) as u16 {
+        let place = || Place::Table { address, entry };
+        let descriptor = Descriptor::from_words(memory.load_words(entry_address(address, entry))?);
+        if descriptor.has(descriptor_flag::INDIRECT) {
+            let expected = "no INDIRECT flag inside a table";
+            return Err(Fault::rule(Rule::IndirectNested, place(), descriptor.flags, expected));
+        }
+        let segment = Segment { address: descriptor.address, length: descriptor.length };
+        walk.element(place, segment, descriptor.flags)?;
+    }
+    Ok(())
+}
+
+impl Device for PackedDevice {
+    #[inline]
+    fn pop<M: Memory, P: Probe>(
+        &mut self,
+        memory: &M,
+        probe: &mut P,
+        chain: &mut Chain,
+    ) -> Result<bool, Fault> {
+        let Some(head) = self.available_head(memory)? else { return Ok(false) };
+        let walked = self.walk(memory, head, chain);
+        let descriptors = walked.inspect_err(|fault| self.buffers.broken = Some(*fault))?;
+        self.state.held += descriptors;
+        self.state.next_available = self.state.next_available.advance(descriptors, self.layout.queue_size);
+        self.buffers.insert(chain.head, chain.writable_bytes(), descriptors);
+        probe.event(Event::Popped { head: chain.head, elements: chain.elements() as u16 });
+        Ok(true)
+    }
+
+    #[inline]
+    fn complete<M: Memory, P: Probe>(
+        &mut self,
+        memory: &M,
+        probe: &mut P,
+        head: u16,
+        length: u32,
+    ) -> Result<(), Fault> {
+        let taken = self.buffers.check_use(head, length, false)?;
+        self.write_used(memory, head, length, taken.descriptors)?;
+        self.buffers.remove(head);
+        probe.event(Event::Completed { head, length });
+        Ok(())
+    }
+
+    fn complete_batch<M: Memory, P: Probe>(
+        &mut self,
+        memory: &M,
+        probe: &mut P,
+        head: u16,
+        length: u32,
+    ) -> Result<(), Fault> {
+        self.buffers.check_use(head, length, true)?;
+        let descriptors = self.buffers.remove_until(head);
+        self.write_used(memory, head, length, descriptors)?;
+        probe.event(Event::Completed { head, length });
+        Ok(())
+    }
+
+    #[inline]
+    fn publish<M: Memory, P: Probe>(&mut self, memory: &M, probe: &mut P) -> Result<(), Fault> {
+        self.buffers.check_broken()?;
+        let Some((slot, rest)) = self.unpublished else { return Ok(()) };
+        // 2.8.2: the buffer's contents and every used descriptor behind are visible before the flags of the first.
+        memory.store_u64(self.second_word(slot), rest, Ordering::Release)?;
+        self.unpublished = None;
+        self.buffers.published = self.buffers.used;
+        let from = core::mem::replace(&mut self.state.published, self.state.next_used);
+        probe.event(Event::UsedPublished { from: from.to_bits(), to: self.state.published.to_bits() });
+        Ok(())
+    }
+
+    #[inline]
+    fn notify<M: Memory, P: Probe>(&mut self, memory: &M, probe: &mut P) -> Result<Notify, Fault> {
+        self.buffers.check_broken()?;
+        // The flags are visible before the driver's wish is read, as on the other side.
+        memory.fence(Ordering::SeqCst);
+        let seen = memory.load_u32(self.layout.address(Cell::DriverEvent))?;
+        let (from, to) = (self.state.notified, self.state.published);
+        let needed = packed::Event::from_bits(seen)
+            .crossed(from, to, self.layout.queue_size, self.event_index)
+            .map_err(|(rule, expected)| {
+                self.buffers.break_with(rule, Place::PackedRing(Cell::DriverEvent), seen, expected)
+            })?;
+        self.state.notified = to;
+        let (from, to) = (from.to_bits(), to.to_bits());
+        probe.event(Event::NotificationDecided { seen, from, to, needed });
+        Ok(Notify { needed, seen })
+    }
+
+    fn disable_notifications<M: Memory>(&mut self, memory: &M) -> Result<(), Fault> {
+        self.wish(memory, packed::Event::DISABLED.to_bits())
+    }
+
+    fn enable_notifications<M: Memory>(&mut self, memory: &M) -> Result<bool, Fault> {
+        let event = if self.event_index {
+            packed::Event::at(self.state.next_available)
+        } else {
+            packed::Event::ENABLED
+        };
+        self.wish(memory, event.to_bits())?;
+        // The wish is visible before the ring is looked at again; the driver does the two in the other order.
+        memory.fence(Ordering::SeqCst);
+        Ok(self.available_head(memory)?.is_some())
+    }
+
+    fn wish<M: Memory>(&mut self, memory: &M, value: u32) -> Result<(), Fault> {
+        self.buffers.check_broken()?;
+        self.state.notify_wish = packed::Event::from_bits(value);
+        Ok(memory.store_u32(self.layout.address(Cell::DeviceEvent), value)?)
+    }
+}

@@ -1,0 +1,334 @@
+//! The driver of a packed ring (virtio 1.2, 2.8).
+
+use super::{
+    AddError, Driver, InFlight, Notify, Used,
+    buffers::{Buffers, Plan},
+    elements,
+};
+use crate::{
+    ConfigError, Fault, QueueConfig, Segment,
+    fault::Place,
+    indirect::{Table, TableSource},
+    memory::{Memory, Ordering},
+    probe::{Event, Probe},
+    spec::{
+        DESCRIPTOR_SIZE, Format, Layout, feature,
+        packed::{self, Cell, Descriptor, Position, descriptor_flag},
+    },
+};
+use alloc::vec::Vec;
+
+/// What the driver knows that the device cannot see, for those who draw it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PackedDriverState {
+    /// Where the next buffer goes.
+    pub next_available: Position,
+    /// Where the first buffer goes that is not published; the same if all are.
+    pub published: Position,
+    /// What was `published` when a notification was last decided.
+    pub notified: Position,
+    /// Where the next used descriptor is expected.
+    pub next_used: Position,
+    /// Free ring descriptors.
+    pub free: u16,
+    /// Whether the driver asks to be notified.
+    pub notifications: bool,
+}
+
+/// Places buffers into a packed ring and gets them back. Plain data, like
+/// [`SplitDriver`](super::SplitDriver).
+#[derive(Clone, Debug)]
+pub struct PackedDriver<T> {
+    layout: Layout,
+    event_index: bool,
+    buffers: Buffers<T>,
+    // Ids that no buffer has, the next one last.
+    free_ids: Vec<u16>,
+    state: PackedDriverState,
+    // The first descriptor of the first buffer that is not published: its slot and its second word, which makes it, and
+    // all behind it, available.
+    unpublished_head: Option<(u16, u64)>,
+}
+
+impl<T: TableSource> PackedDriver<T> {
+    /// The driver of a fresh queue, whose memory is zeroed. The start index counts buffers; the ring starts at slot 0.
+    pub fn new(config: &QueueConfig, tables: T) -> Result<Self, ConfigError> {
+        config.check_format(Format::Packed)?;
+        let size = config.layout.queue_size;
+        Ok(PackedDriver {
+            layout: config.layout,
+            event_index: config.features.contains(feature::EVENT_IDX),
+            buffers: Buffers::new(config, tables),
+            free_ids: (0..size).rev().collect(),
+            state: PackedDriverState::fresh(size),
+            unpublished_head: None,
+        })
+    }
+
+    #[inline(always)]
+    fn fill_table<M: Memory>(
+        memory: &M,
+        table: Table,
+        readable: &[Segment],
+        writable: &[Segment],
+    ) -> Result<(), Fault> {
+        let mut address = table.address;
+        for (segment, flags) in elements(readable, writable) {
+            let descriptor = Descriptor { address: segment.address, length: segment.length, id: 0, flags };
+            memory.store_words(address, descriptor.to_words())?;
+            address += DESCRIPTOR_SIZE as u64;
+        }
+        Ok(())
+    }
+
+    /// Writes the buffer, all but the word that makes its first descriptor available, which is returned.
+    #[inline(always)]
+    fn place<M: Memory>(
+        &self,
+        memory: &M,
+        id: u16,
+        plan: &Plan,
+        readable: &[Segment],
+        writable: &[Segment],
+    ) -> Result<u64, Fault> {
+        let head = self.state.next_available;
+        if let Some(table) = plan.table {
+            Self::fill_table(memory, table, readable, writable)?;
+            let length = plan.elements as u32 * DESCRIPTOR_SIZE;
+            let flags = descriptor_flag::INDIRECT | head.available_bits();
+            return self.place_head(memory, Descriptor { address: table.address, length, id, flags });
+        }
+        let mut position = head;
+        let mut remaining = plan.elements;
+        let mut first = Descriptor::default();
+        for (segment, flags) in elements(readable, writable) {
+            remaining -= 1;
+            let next = if remaining == 0 { 0 } else { descriptor_flag::NEXT };
+            let flags = flags | next | position.available_bits();
+            let descriptor = Descriptor { address: segment.address, length: segment.length, id, flags };
+            if position == head {
+                first = descriptor;
+            } else {
+                memory.store_words(
+                    self.layout.address(Cell::Descriptor(position.index)),
+                    descriptor.to_words(),
+                )?;
+            }
+            position = position.advance(1, self.layout.queue_size);
+        }
+        self.place_head(memory, first)
+    }
+
+    #[inline(always)]
+    fn place_head<M: Memory>(&self, memory: &M, descriptor: Descriptor) -> Result<u64, Fault> {
+        let [address, rest] = descriptor.to_words();
+        let slot = self.layout.address(Cell::Descriptor(self.state.next_available.index));
+        memory.store_u64(slot, address, Ordering::Relaxed)?;
+        Ok(rest)
+    }
+
+    #[inline(always)]
+    fn second_word(&self, slot: u16) -> u64 {
+        self.layout.address(Cell::Descriptor(slot)) + 8
+    }
+
+    /// The used descriptor at a position, if there is one. One load: flags, id and length belong together.
+    #[inline(always)]
+    fn used_at<M: Memory>(&self, memory: &M, position: Position) -> Result<Option<Descriptor>, Fault> {
+        // Acquire pairs with the device's release: the buffer's contents are read after the flags (2.8.21, 2.8.22).
+        let rest = memory.load_u64(self.second_word(position.index), Ordering::Acquire)?;
+        let descriptor = Descriptor::from_words([0, rest]);
+        Ok(descriptor.is_used(position).then_some(descriptor))
+    }
+
+    /// After the device was reset: the token of a buffer it still had, or `None` when there is no more. Works on a
+    /// broken queue too.
+    pub fn detach<M: Memory, P: Probe>(&mut self, memory: &M, probe: &mut P) -> Option<u64> {
+        let (id, buffer) = self.buffers.detach(memory, probe)?;
+        self.free_ids.push(id);
+        self.state.free += buffer.descriptors;
+        Some(buffer.token)
+    }
+
+    /// After the queue was reset and every buffer [detached](Self::detach): as new, the tables kept. The caller zeroes
+    /// the ring's memory (2.6.1 "Virtqueue Reset").
+    pub fn reset(&mut self) {
+        let size = self.layout.queue_size;
+        self.buffers.restart(0);
+        self.free_ids.clear();
+        self.free_ids.extend((0..size).rev());
+        self.state = PackedDriverState::fresh(size);
+        self.unpublished_head = None;
+    }
+
+    /// The private state.
+    pub fn state(&self) -> PackedDriverState {
+        self.state
+    }
+
+    /// Buffers in flight, by id.
+    pub fn in_flight(&self) -> impl Iterator<Item = (u16, &InFlight)> {
+        self.buffers.in_flight()
+    }
+
+    /// The table strategy.
+    pub fn tables(&self) -> &T {
+        self.buffers.tables()
+    }
+
+    /// Why the queue is broken, if it is.
+    pub fn broken(&self) -> Option<Fault> {
+        self.buffers.broken
+    }
+}
+
+impl PackedDriverState {
+    fn fresh(queue_size: u16) -> Self {
+        PackedDriverState {
+            next_available: Position::START,
+            published: Position::START,
+            notified: Position::START,
+            next_used: Position::START,
+            free: queue_size,
+            notifications: true,
+        }
+    }
+}
+
+impl<T: TableSource> Driver for PackedDriver<T> {
+    #[inline]
+    fn add<M: Memory, P: Probe>(
+        &mut self,
+        memory: &M,
+        probe: &mut P,
+        token: u64,
+        readable: &[Segment],
+        writable: &[Segment],
+    ) -> Result<u16, AddError> {
+        let plan = self.buffers.plan(memory, probe, readable, writable, self.state.free)?;
+        // Each buffer in flight holds a slot and an id, so where a slot is free an id is.
+        let Some(&id) = self.free_ids.last() else {
+            return Err(AddError::Full { needed: plan.descriptors(), free: 0 });
+        };
+        let head = self.state.next_available;
+        let mut written = self.place(memory, id, &plan, readable, writable);
+        if let (Ok(rest), true) = (&written, self.unpublished_head.is_some()) {
+            // Behind a head that is not published nobody sees it yet, but it is last of its list all the same (2.8.6).
+            let stored = memory.store_u64(self.second_word(head.index), *rest, Ordering::Release);
+            written = stored.map(|()| 0).map_err(Fault::from);
+        }
+        match written {
+            Ok(_) if self.unpublished_head.is_some() => {}
+            Ok(rest) => self.unpublished_head = Some((head.index, rest)),
+            Err(fault) => return Err(self.buffers.unwind(memory, probe, &plan, fault)),
+        }
+        self.free_ids.pop();
+        let descriptors = plan.descriptors();
+        self.state.free -= descriptors;
+        self.state.next_available = head.advance(descriptors, self.layout.queue_size);
+        self.buffers.insert(probe, id, token, &plan);
+        Ok(id)
+    }
+
+    #[inline]
+    fn publish<M: Memory, P: Probe>(&mut self, memory: &M, probe: &mut P) -> Result<(), Fault> {
+        self.buffers.check_broken()?;
+        let Some((slot, rest)) = self.unpublished_head else { return Ok(()) };
+        // 2.8.21.1.1: everything else is visible before the flags that make the first descriptor available.
+        memory.store_u64(self.second_word(slot), rest, Ordering::Release)?;
+        self.unpublished_head = None;
+        self.buffers.published = self.buffers.added;
+        let from = core::mem::replace(&mut self.state.published, self.state.next_available);
+        probe.event(Event::Published { from: from.to_bits(), to: self.state.published.to_bits() });
+        Ok(())
+    }
+
+    #[inline]
+    fn notify<M: Memory, P: Probe>(&mut self, memory: &M, probe: &mut P) -> Result<Notify, Fault> {
+        self.buffers.check_broken()?;
+        // 2.8.21.3.1: the flags are visible before the device's wish is read; the device does the two in the other
+        // order.
+        memory.fence(Ordering::SeqCst);
+        let seen = memory.load_u32(self.layout.address(Cell::DeviceEvent))?;
+        let (from, to) = (self.state.notified, self.state.published);
+        let needed = packed::Event::from_bits(seen)
+            .crossed(from, to, self.layout.queue_size, self.event_index)
+            .map_err(|(rule, expected)| {
+                self.buffers.break_with(rule, Place::PackedRing(Cell::DeviceEvent), seen, expected)
+            })?;
+        self.state.notified = to;
+        let (from, to) = (from.to_bits(), to.to_bits());
+        probe.event(Event::NotificationDecided { seen, from, to, needed });
+        Ok(Notify { needed, seen })
+    }
+
+    fn pending_used<M: Memory>(&mut self, memory: &M) -> Result<u16, Fault> {
+        let mut pending = 0;
+        self.peek_used(memory, |_, _| pending += 1)?;
+        Ok(pending)
+    }
+
+    fn peek_used<M: Memory>(&mut self, memory: &M, mut each: impl FnMut(u16, u32)) -> Result<(), Fault> {
+        self.buffers.check_broken()?;
+        let mut position = self.state.next_used;
+        for _ in 0..self.buffers.published.wrapping_sub(self.buffers.reaped) {
+            let Some(used) = self.used_at(memory, position)? else { break };
+            each(used.id, used.length);
+            // With a wrong id there is no telling where the next one would be; reaping finds the fault.
+            let Some(buffer) = self.buffers.get(used.id) else { break };
+            let skipped = if self.buffers.in_order {
+                self.buffers.descriptors_until(used.id)
+            } else {
+                buffer.descriptors
+            };
+            position = position.advance(skipped, self.layout.queue_size);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn reap<M: Memory, P: Probe>(&mut self, memory: &M, probe: &mut P) -> Result<Option<Used>, Fault> {
+        self.buffers.check_broken()?;
+        let (id, buffer, length) = match self.buffers.next_of_batch() {
+            Some(next) => next,
+            None => {
+                let position = self.state.next_used;
+                let Some(used) = self.used_at(memory, position)? else { return Ok(None) };
+                // Without WRITE the length is reserved (2.8.4).
+                let length = if used.has(descriptor_flag::WRITE) { used.length } else { 0 };
+                let visible = self.buffers.published.wrapping_sub(self.buffers.reaped);
+                let place = || Place::PackedRing(Cell::Descriptor(position.index));
+                self.buffers.next_used(place, used.id.into(), length, visible)?
+            }
+        };
+        self.free_ids.push(id);
+        self.state.free += buffer.descriptors;
+        self.state.next_used = self.state.next_used.advance(buffer.descriptors, self.layout.queue_size);
+        self.buffers.remove(memory, probe, id, &buffer, length).map(Some)
+    }
+
+    fn disable_notifications<M: Memory>(&mut self, memory: &M) -> Result<(), Fault> {
+        self.buffers.check_broken()?;
+        self.state.notifications = false;
+        Ok(memory.store_u32(self.layout.address(Cell::DriverEvent), packed::Event::DISABLED.to_bits())?)
+    }
+
+    fn enable_notifications<M: Memory>(&mut self, memory: &M) -> Result<u16, Fault> {
+        self.buffers.check_broken()?;
+        self.state.notifications = true;
+        let event =
+            if self.event_index { packed::Event::at(self.state.next_used) } else { packed::Event::ENABLED };
+        memory.store_u32(self.layout.address(Cell::DriverEvent), event.to_bits())?;
+        // The wish is visible before the ring is looked at again; the device does the two in the other order.
+        memory.fence(Ordering::SeqCst);
+        self.pending_used(memory)
+    }
+
+    fn last_used(&self) -> u16 {
+        self.buffers.reaped
+    }
+
+    fn next_available(&self) -> u16 {
+        self.state.published.to_bits()
+    }
+}
