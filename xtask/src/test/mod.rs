@@ -3,9 +3,10 @@
 mod report;
 mod summary;
 
+use std::path::Path;
 use std::time::Instant;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 use self::report::{Kind, Report};
 use crate::check::{self, cargo};
@@ -22,7 +23,8 @@ pub(crate) fn run(project: &Project) -> Result<()> {
         run_check(&mut report, check.name, check.command)?;
     }
     run_tests(&mut report, Kind::Native, native_tests(project))?;
-    run_tests(&mut report, Kind::Browser, browser_tests(project))?;
+    let temporary = tempfile::tempdir().context("no folder for the browser's temporary files")?;
+    run_tests(&mut report, Kind::Browser, browser_tests(project, temporary.path()))?;
     let built = run_check(&mut report, "build of the page", project.command("trunk").arguments(["build"]))?;
     if built {
         check_page_size(&mut report, project);
@@ -55,12 +57,14 @@ fn with_qemu(project: &Project, tests: Invocation) -> Invocation {
     }
 }
 
-fn browser_tests(project: &Project) -> Invocation {
+/// Browsers leave files behind; those in `temporary` go with it.
+fn browser_tests(project: &Project, temporary: &Path) -> Invocation {
     let tests = project
         .command("wasm-pack")
         .arguments(["test", "--headless", "--chrome"])
         // Seconds. The default of 20 is short for replays in an unoptimised build on a busy machine.
-        .environment("WASM_BINDGEN_TEST_TIMEOUT", "180");
+        .environment("WASM_BINDGEN_TEST_TIMEOUT", "180")
+        .environment("TMPDIR", temporary);
     // Without a driver and `no-install`, wasm-pack would look for a driver to download.
     let tests = match driver(project) {
         Some(driver) => tests.arguments(["--chromedriver", &driver]),

@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use tempfile::TempDir;
 
 /// What chromedriver prints before the number of its port.
 const READY: &str = "started successfully on port ";
@@ -18,14 +19,18 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) struct Driver {
     process: Child,
     port: u16,
+    // What chromedriver and its browsers leave there goes with it.
+    _temporary: TempDir,
 }
 
 impl Driver {
     /// Starts the chromedriver that the environment variable CHROMEDRIVER names, or else the one on PATH.
     pub(crate) fn start() -> Result<Self> {
         let program = env::var_os("CHROMEDRIVER").unwrap_or_else(|| "chromedriver".into());
+        let temporary = tempfile::tempdir().context("no folder for the browser's temporary files")?;
         let mut process = Command::new(&program)
             .arg("--port=0")
+            .env("TMPDIR", temporary.path())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -35,7 +40,7 @@ impl Driver {
             })?;
         let output = process.stdout.take().context("chromedriver has no output")?;
         match read_port(output) {
-            Ok(port) => Ok(Self { process, port }),
+            Ok(port) => Ok(Self { process, port, _temporary: temporary }),
             Err(error) => {
                 // Not ready means that there is nothing to be ended in an orderly way.
                 let _ = process.kill();
