@@ -81,6 +81,14 @@ impl Memory for GuestMemory {
         self.shared.store_u32(address, value)
     }
     #[inline]
+    fn load_u64(&self, address: u64, ordering: Ordering) -> Result<u64, OutOfRange> {
+        self.shared.load_u64(address, ordering)
+    }
+    #[inline]
+    fn store_u64(&self, address: u64, value: u64, ordering: Ordering) -> Result<(), OutOfRange> {
+        self.shared.store_u64(address, value, ordering)
+    }
+    #[inline]
     fn load_words(&self, address: u64) -> Result<[u64; 2], OutOfRange> {
         self.shared.load_words(address)
     }
