@@ -7,7 +7,7 @@ mod recording;
 
 use recording::{Numbers, queue, record};
 use ring_core::{
-    indirect::TableStrategy,
+    indirect::{Limit, TableStrategy},
     memory::{AccessKind, OwnedMemory},
     replay::{Outcome, QueueReplay, ReplayError},
     spec::feature::{EVENT_IDX, INDIRECT_DESC},
@@ -15,8 +15,15 @@ use ring_core::{
 };
 use std::{collections::HashMap, ops::ControlFlow, rc::Rc};
 
-const STRATEGIES: [TableStrategy; 3] =
-    [TableStrategy::Direct, TableStrategy::PlainAllocation, TableStrategy::ListCache { threshold: 4 }];
+const STRATEGIES: [TableStrategy; 7] = [
+    TableStrategy::Direct,
+    TableStrategy::PlainAllocation,
+    TableStrategy::ListCache { threshold: 4 },
+    TableStrategy::SingleList { threshold: 4, limit: Limit::None },
+    TableStrategy::SingleList { threshold: 4, limit: Limit::Bytes(256) },
+    TableStrategy::SlabCache { entries: 2 },
+    TableStrategy::PerSlot { entries: 4 },
+];
 
 fn open(bytes: Vec<u8>) -> QueueReplay {
     let trace = Rc::new(Trace::open(bytes).unwrap());

@@ -84,7 +84,8 @@ impl<T: TableSource> Buffers<T> {
         }
     }
 
-    /// Checks the buffer and finds room for it: a table, or enough of the `free` ring descriptors.
+    /// Checks the buffer and finds room for it: a table, or enough of the `free` ring descriptors. `id` is the one it
+    /// gets.
     #[inline(always)]
     pub(super) fn plan<M: Memory, P: Probe>(
         &mut self,
@@ -93,6 +94,7 @@ impl<T: TableSource> Buffers<T> {
         readable: &[Segment],
         writable: &[Segment],
         free: u16,
+        id: u16,
     ) -> Result<Plan, AddError> {
         self.check_broken()?;
         let (elements, writable_bytes) = self.measure(readable, writable)?;
@@ -101,7 +103,7 @@ impl<T: TableSource> Buffers<T> {
         }
         let mut table = None;
         if self.indirect && elements > 1 {
-            let ring = RingState { size: self.queue_size, free };
+            let ring = RingState { size: self.queue_size, free, id };
             let taken = self.tables.take(memory, probe, elements, ring);
             table = taken.inspect_err(|fault| self.broken = Some(*fault))?;
         }
@@ -136,12 +138,13 @@ impl<T: TableSource> Buffers<T> {
         &mut self,
         memory: &M,
         probe: &mut P,
+        id: u16,
         plan: &Plan,
         fault: Fault,
     ) -> AddError {
         if let Some(table) = plan.table {
             // The first fault is the one to tell.
-            let _ = self.put_back(memory, probe, table);
+            let _ = self.put_back(memory, probe, table, id);
         }
         AddError::Fault(fault)
     }
@@ -227,7 +230,7 @@ impl<T: TableSource> Buffers<T> {
         }
         self.reaped = self.reaped.wrapping_add(1);
         if let Some(table) = buffer.table {
-            self.put_back(memory, probe, table)?;
+            self.put_back(memory, probe, table, id)?;
         }
         probe.event(Event::Reaped { head: id, descriptors: buffer.descriptors, length });
         Ok(Used { token: buffer.token, head: id, length })
@@ -239,8 +242,9 @@ impl<T: TableSource> Buffers<T> {
         memory: &M,
         probe: &mut P,
         table: Table,
+        id: u16,
     ) -> Result<(), Fault> {
-        self.tables.put_back(memory, probe, table).inspect_err(|fault| self.broken = Some(*fault))
+        self.tables.put_back(memory, probe, table, id).inspect_err(|fault| self.broken = Some(*fault))
     }
 
     /// Takes out any buffer that is still in flight, after a reset.
@@ -253,7 +257,7 @@ impl<T: TableSource> Buffers<T> {
         let buffer = self.in_flight[id].take()?;
         if let Some(table) = buffer.table {
             // A table that cannot be put back is lost with the queue, the buffer is not.
-            let _ = self.put_back(memory, probe, table);
+            let _ = self.put_back(memory, probe, table, id as u16);
         }
         Some((id as u16, buffer))
     }

@@ -205,11 +205,9 @@ impl<T: TableSource> Driver for PackedDriver<T> {
         readable: &[Segment],
         writable: &[Segment],
     ) -> Result<u16, AddError> {
-        let plan = self.buffers.plan(memory, probe, readable, writable, self.state.free)?;
-        // Each buffer in flight holds a slot and an id, so where a slot is free an id is.
-        let Some(&id) = self.free_ids.last() else {
-            return Err(AddError::Full { needed: plan.descriptors(), free: 0 });
-        };
+        // Each buffer in flight holds a slot and an id: without a free id no slot is free, which the plan then tells.
+        let id = self.free_ids.last().copied().unwrap_or_default();
+        let plan = self.buffers.plan(memory, probe, readable, writable, self.state.free, id)?;
         let head = self.state.next_available;
         let mut written = self.place(memory, id, &plan, readable, writable);
         if let (Ok(rest), true) = (&written, self.unpublished_head.is_some()) {
@@ -220,7 +218,7 @@ impl<T: TableSource> Driver for PackedDriver<T> {
         match written {
             Ok(_) if self.unpublished_head.is_some() => {}
             Ok(rest) => self.unpublished_head = Some((head.index, rest)),
-            Err(fault) => return Err(self.buffers.unwind(memory, probe, &plan, fault)),
+            Err(fault) => return Err(self.buffers.unwind(memory, probe, id, &plan, fault)),
         }
         self.free_ids.pop();
         let descriptors = plan.descriptors();

@@ -234,10 +234,10 @@ impl<T: TableSource> Driver for SplitDriver<T> {
         readable: &[Segment],
         writable: &[Segment],
     ) -> Result<u16, AddError> {
-        let plan = self.buffers.plan(memory, probe, readable, writable, self.free)?;
+        let plan = self.buffers.plan(memory, probe, readable, writable, self.free, self.free_head)?;
         let following = match self.place(memory, &plan, readable, writable) {
             Ok(following) => following,
-            Err(fault) => return Err(self.buffers.unwind(memory, probe, &plan, fault)),
+            Err(fault) => return Err(self.buffers.unwind(memory, probe, self.free_head, &plan, fault)),
         };
         let head = core::mem::replace(&mut self.free_head, following);
         self.free -= plan.descriptors();

@@ -1,6 +1,7 @@
 //! An allocator of tables in a range of guest memory, its book-keeping outside of it.
 
 use super::Table;
+use crate::probe::{Event, Probe};
 use alloc::vec::Vec;
 
 /// Hands out tables from a range of guest memory in size classes, as a kernel's general allocator does.
@@ -55,6 +56,21 @@ impl TableArena {
         let next = address.checked_add(bytes).filter(|next| *next <= self.end)?;
         self.next = next;
         Some(address)
+    }
+
+    /// [`allocate`](Self::allocate), and tells the probe.
+    #[inline]
+    pub(super) fn allocate_told<P: Probe>(&mut self, entries: u16, probe: &mut P) -> Option<Table> {
+        let table = self.allocate(entries)?;
+        probe.event(Event::TableAllocated(table));
+        Some(table)
+    }
+
+    /// [`free`](Self::free), and tells the probe.
+    #[inline]
+    pub(super) fn free_told<P: Probe>(&mut self, table: Table, probe: &mut P) {
+        self.free(table);
+        probe.event(Event::TableFreed(table));
     }
 
     /// Gives a table back that [`allocate`](Self::allocate) gave.

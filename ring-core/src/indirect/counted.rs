@@ -96,9 +96,10 @@ impl<S: TableSource> TableSource for Counted<S> {
         memory: &M,
         probe: &mut P,
         table: Table,
+        id: u16,
     ) -> Result<(), Fault> {
         let mut both = Both { statistics: &mut self.statistics, probe };
-        self.source.put_back(memory, &mut both, table)
+        self.source.put_back(memory, &mut both, table, id)
     }
     fn idle(&self) -> impl Iterator<Item = Table> + '_ {
         self.source.idle()
@@ -117,11 +118,11 @@ mod tests {
     #[test]
     fn counts_what_a_cache_did() {
         let memory = OwnedMemory::new(0, 0x1000);
-        let ring = RingState { size: 16, free: 16 };
+        let ring = RingState { size: 16, free: 16, id: 0 };
         let mut source = Counted::new(ListCache::new(TableArena::new(64, 0x400), 4));
         for elements in [2, 9, 3, 2] {
             let table = source.take(&memory, &mut NoProbe, elements, ring).unwrap().unwrap();
-            source.put_back(&memory, &mut NoProbe, table).unwrap();
+            source.put_back(&memory, &mut NoProbe, table, 0).unwrap();
         }
         let expected = TableStatistics {
             allocations: 2,

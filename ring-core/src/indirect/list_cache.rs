@@ -71,11 +71,7 @@ impl TableSource for ListCache {
             probe.event(Event::TableReused(table));
             return Ok(Some(table));
         }
-        let table = self.arena.allocate(elements.max(self.threshold));
-        if let Some(table) = table {
-            probe.event(Event::TableAllocated(table));
-        }
-        Ok(table)
+        Ok(self.arena.allocate_told(elements.max(self.threshold), probe))
     }
 
     #[inline]
@@ -84,10 +80,10 @@ impl TableSource for ListCache {
         memory: &M,
         probe: &mut P,
         table: Table,
+        _: u16,
     ) -> Result<(), Fault> {
         if table.entries > self.threshold {
-            self.arena.free(table);
-            probe.event(Event::TableFreed(table));
+            self.arena.free_told(table, probe);
             return Ok(());
         }
         let next = self.idle.last().copied().unwrap_or(END);
@@ -111,7 +107,7 @@ mod tests {
     use super::*;
     use crate::{memory::OwnedMemory, probe::NoProbe};
 
-    const RING: RingState = RingState { size: 16, free: 16 };
+    const RING: RingState = RingState { size: 16, free: 16, id: 0 };
 
     fn cache(threshold: u16) -> (OwnedMemory, ListCache) {
         (OwnedMemory::new(0x1000, 0x1000), ListCache::new(TableArena::new(0x1000, 0x1000), threshold))
@@ -124,7 +120,7 @@ mod tests {
             [2, 3, 4].map(|elements| cache.take(&memory, &mut NoProbe, elements, RING).unwrap().unwrap());
         for table in [first, second, third] {
             assert_eq!(table.entries, 4);
-            cache.put_back(&memory, &mut NoProbe, table).unwrap();
+            cache.put_back(&memory, &mut NoProbe, table, 0).unwrap();
         }
         assert_eq!(cache.idle().collect::<Vec<_>>(), [third, second, first]);
         assert_eq!(memory.load_words(third.address), Ok([second.address, END]));
@@ -141,7 +137,7 @@ mod tests {
         let (memory, mut cache) = cache(4);
         let table = cache.take(&memory, &mut NoProbe, 5, RING).unwrap().unwrap();
         assert_eq!(table.entries, 5);
-        cache.put_back(&memory, &mut NoProbe, table).unwrap();
+        cache.put_back(&memory, &mut NoProbe, table, 0).unwrap();
         assert_eq!(cache.idle().count(), 0);
     }
 
@@ -149,7 +145,7 @@ mod tests {
     fn a_link_that_the_device_changed_is_a_fault() {
         let (memory, mut cache) = cache(4);
         let table = cache.take(&memory, &mut NoProbe, 2, RING).unwrap().unwrap();
-        cache.put_back(&memory, &mut NoProbe, table).unwrap();
+        cache.put_back(&memory, &mut NoProbe, table, 0).unwrap();
         memory.store_words(table.address, [0x1fc0, 0]).unwrap();
         let fault = cache.take(&memory, &mut NoProbe, 2, RING).unwrap_err();
         assert_eq!(fault.rule_id(), Some("B-READONLY"));

@@ -6,14 +6,22 @@
 mod arena;
 mod counted;
 mod list_cache;
+mod per_slot;
 mod plain;
+mod single_list;
+mod slab_cache;
 mod strategy;
+mod threshold;
 
 pub use arena::TableArena;
 pub use counted::{Counted, TableStatistics};
 pub use list_cache::{DEFAULT_THRESHOLD, ListCache};
+pub use per_slot::PerSlot;
 pub use plain::{Direct, PlainAllocation};
+pub use single_list::{Limit, SingleList};
+pub use slab_cache::SlabCache;
 pub use strategy::{AnyTableSource, TableStrategy};
+pub use threshold::Threshold;
 
 use crate::{Fault, memory::Memory, probe::Probe};
 
@@ -41,6 +49,8 @@ pub struct RingState {
     pub size: u16,
     /// Free descriptors, at least 1.
     pub free: u16,
+    /// The id that the buffer gets: on a split ring the descriptor that starts it.
+    pub id: u16,
 }
 
 /// A strategy: gives tables to buffers of more than one element, and takes them back.
@@ -54,9 +64,14 @@ pub trait TableSource {
         ring: RingState,
     ) -> Result<Option<Table>, Fault>;
 
-    /// Takes back a table that the device is done with, or that was never handed over.
-    fn put_back<M: Memory, P: Probe>(&mut self, memory: &M, probe: &mut P, table: Table)
-    -> Result<(), Fault>;
+    /// Takes back a table that the device is done with, or that was never handed over; `id` is its buffer's.
+    fn put_back<M: Memory, P: Probe>(
+        &mut self,
+        memory: &M,
+        probe: &mut P,
+        table: Table,
+        id: u16,
+    ) -> Result<(), Fault>;
 
     /// Idle tables kept for reuse, in the order in which they will be taken.
     fn idle(&self) -> impl Iterator<Item = Table> + '_;

@@ -1,11 +1,7 @@
 //! The two ends of the scale: never a table, and a fresh table each time.
 
 use super::{RingState, Table, TableArena, TableSource};
-use crate::{
-    Fault,
-    memory::Memory,
-    probe::{Event, Probe},
-};
+use crate::{Fault, memory::Memory, probe::Probe};
 use core::iter;
 
 /// Never uses a table.
@@ -24,7 +20,7 @@ impl TableSource for Direct {
         Ok(None)
     }
     #[inline]
-    fn put_back<M: Memory, P: Probe>(&mut self, _: &M, _: &mut P, _: Table) -> Result<(), Fault> {
+    fn put_back<M: Memory, P: Probe>(&mut self, _: &M, _: &mut P, _: Table, _: u16) -> Result<(), Fault> {
         Ok(())
     }
     fn idle(&self) -> impl Iterator<Item = Table> + '_ {
@@ -55,16 +51,17 @@ impl TableSource for PlainAllocation {
         elements: u16,
         _: RingState,
     ) -> Result<Option<Table>, Fault> {
-        let table = self.arena.allocate(elements);
-        if let Some(table) = table {
-            probe.event(Event::TableAllocated(table));
-        }
-        Ok(table)
+        Ok(self.arena.allocate_told(elements, probe))
     }
     #[inline]
-    fn put_back<M: Memory, P: Probe>(&mut self, _: &M, probe: &mut P, table: Table) -> Result<(), Fault> {
-        self.arena.free(table);
-        probe.event(Event::TableFreed(table));
+    fn put_back<M: Memory, P: Probe>(
+        &mut self,
+        _: &M,
+        probe: &mut P,
+        table: Table,
+        _: u16,
+    ) -> Result<(), Fault> {
+        self.arena.free_told(table, probe);
         Ok(())
     }
     fn idle(&self) -> impl Iterator<Item = Table> + '_ {

@@ -1,6 +1,9 @@
 //! A strategy as a value: in traces, on command lines, in the page.
 
-use super::{Direct, ListCache, PlainAllocation, RingState, Table, TableArena, TableSource};
+use super::{
+    Direct, Limit, ListCache, PerSlot, PlainAllocation, RingState, SingleList, SlabCache, Table, TableArena,
+    TableSource,
+};
 use crate::{Fault, memory::Memory, probe::Probe};
 use alloc::boxed::Box;
 use core::fmt;
@@ -19,6 +22,23 @@ pub enum TableStrategy {
         /// The largest buffer, in elements, that takes a cached table.
         threshold: u16,
     },
+    /// [`SingleList`].
+    SingleList {
+        /// The largest buffer, in elements, that takes a cached table.
+        threshold: u16,
+        /// How many idle tables are kept.
+        limit: Limit,
+    },
+    /// [`SlabCache`].
+    SlabCache {
+        /// The largest buffer, in elements, that takes a cached table.
+        entries: u16,
+    },
+    /// [`PerSlot`].
+    PerSlot {
+        /// The largest buffer, in elements, that takes its slot's table.
+        entries: u16,
+    },
 }
 
 impl TableStrategy {
@@ -31,6 +51,11 @@ impl TableStrategy {
             TableStrategy::ListCache { threshold } => {
                 AnyTableSource::ListCache(ListCache::new(arena, threshold))
             }
+            TableStrategy::SingleList { threshold, limit } => {
+                AnyTableSource::SingleList(SingleList::new(arena, threshold, limit))
+            }
+            TableStrategy::SlabCache { entries } => AnyTableSource::SlabCache(SlabCache::new(arena, entries)),
+            TableStrategy::PerSlot { entries } => AnyTableSource::PerSlot(PerSlot::new(arena, entries)),
         }
     }
 }
@@ -41,6 +66,16 @@ impl fmt::Display for TableStrategy {
             TableStrategy::Direct => f.write_str("always direct"),
             TableStrategy::PlainAllocation => f.write_str("plain allocation"),
             TableStrategy::ListCache { threshold } => write!(f, "list cache, threshold {threshold}"),
+            TableStrategy::SingleList { threshold, limit } => {
+                write!(f, "single list, threshold {threshold}")?;
+                match limit {
+                    Limit::None => Ok(()),
+                    Limit::Tables(tables) => write!(f, ", at most {tables} tables"),
+                    Limit::Bytes(bytes) => write!(f, ", at most {bytes} bytes"),
+                }
+            }
+            TableStrategy::SlabCache { entries } => write!(f, "slab cache of {entries} entries"),
+            TableStrategy::PerSlot { entries } => write!(f, "a table of {entries} entries per slot"),
         }
     }
 }
@@ -54,6 +89,12 @@ pub enum AnyTableSource {
     PlainAllocation(PlainAllocation),
     /// See [`ListCache`].
     ListCache(ListCache),
+    /// See [`SingleList`].
+    SingleList(SingleList),
+    /// See [`SlabCache`].
+    SlabCache(SlabCache),
+    /// See [`PerSlot`].
+    PerSlot(PerSlot),
 }
 
 impl TableSource for AnyTableSource {
@@ -69,6 +110,9 @@ impl TableSource for AnyTableSource {
             AnyTableSource::Direct(source) => source.take(memory, probe, elements, ring),
             AnyTableSource::PlainAllocation(source) => source.take(memory, probe, elements, ring),
             AnyTableSource::ListCache(source) => source.take(memory, probe, elements, ring),
+            AnyTableSource::SingleList(source) => source.take(memory, probe, elements, ring),
+            AnyTableSource::SlabCache(source) => source.take(memory, probe, elements, ring),
+            AnyTableSource::PerSlot(source) => source.take(memory, probe, elements, ring),
         }
     }
     #[inline]
@@ -77,11 +121,15 @@ impl TableSource for AnyTableSource {
         memory: &M,
         probe: &mut P,
         table: Table,
+        id: u16,
     ) -> Result<(), Fault> {
         match self {
-            AnyTableSource::Direct(source) => source.put_back(memory, probe, table),
-            AnyTableSource::PlainAllocation(source) => source.put_back(memory, probe, table),
-            AnyTableSource::ListCache(source) => source.put_back(memory, probe, table),
+            AnyTableSource::Direct(source) => source.put_back(memory, probe, table, id),
+            AnyTableSource::PlainAllocation(source) => source.put_back(memory, probe, table, id),
+            AnyTableSource::ListCache(source) => source.put_back(memory, probe, table, id),
+            AnyTableSource::SingleList(source) => source.put_back(memory, probe, table, id),
+            AnyTableSource::SlabCache(source) => source.put_back(memory, probe, table, id),
+            AnyTableSource::PerSlot(source) => source.put_back(memory, probe, table, id),
         }
     }
     fn idle(&self) -> impl Iterator<Item = Table> + '_ {
@@ -89,6 +137,9 @@ impl TableSource for AnyTableSource {
             AnyTableSource::Direct(source) => Box::new(source.idle()),
             AnyTableSource::PlainAllocation(source) => Box::new(source.idle()),
             AnyTableSource::ListCache(source) => Box::new(source.idle()),
+            AnyTableSource::SingleList(source) => Box::new(source.idle()),
+            AnyTableSource::SlabCache(source) => Box::new(source.idle()),
+            AnyTableSource::PerSlot(source) => Box::new(source.idle()),
         };
         idle
     }

@@ -1,0 +1,81 @@
+//! Tables only when the ring runs short: the rule proposed for Linux in 2011.
+
+use super::{RingState, Table, TableSource};
+use crate::{Fault, memory::Memory, probe::Probe};
+
+/// Asks `source` for a table only while fewer than `free` descriptors are free; otherwise buffers take ring
+/// descriptors.
+///
+/// The proposal's condition no longer asked whether a descriptor is free at all, so on a full ring it went on to use one
+/// that was not. Here a driver asks only while one is free, see [`RingState::free`].
+#[derive(Clone, Debug)]
+pub struct Threshold<S> {
+    source: S,
+    free: u16,
+}
+
+impl<S> Threshold<S> {
+    /// With the proposal's threshold: the larger of 16 and an eighth of the queue size.
+    pub fn of_queue(source: S, queue_size: u16) -> Self {
+        Self::new(source, (queue_size / 8).max(16))
+    }
+
+    /// With a threshold of one's own, in free descriptors.
+    pub fn new(source: S, free: u16) -> Self {
+        Threshold { source, free }
+    }
+}
+
+impl<S: TableSource> TableSource for Threshold<S> {
+    #[inline]
+    fn take<M: Memory, P: Probe>(
+        &mut self,
+        memory: &M,
+        probe: &mut P,
+        elements: u16,
+        ring: RingState,
+    ) -> Result<Option<Table>, Fault> {
+        // A buffer that the free descriptors cannot hold takes a table whatever the threshold.
+        if ring.free >= self.free && elements <= ring.free {
+            return Ok(None);
+        }
+        self.source.take(memory, probe, elements, ring)
+    }
+    #[inline]
+    fn put_back<M: Memory, P: Probe>(
+        &mut self,
+        memory: &M,
+        probe: &mut P,
+        table: Table,
+        id: u16,
+    ) -> Result<(), Fault> {
+        self.source.put_back(memory, probe, table, id)
+    }
+    fn idle(&self) -> impl Iterator<Item = Table> + '_ {
+        self.source.idle()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        indirect::{PlainAllocation, TableArena},
+        memory::OwnedMemory,
+        probe::NoProbe,
+    };
+
+    #[test]
+    fn gives_tables_below_the_threshold_only() {
+        let memory = OwnedMemory::new(0, 0x1000);
+        let mut source = Threshold::of_queue(PlainAllocation::new(TableArena::new(0, 0x1000)), 256);
+        let mut given = |elements, free| {
+            let ring = RingState { size: 256, free, id: 0 };
+            source.take(&memory, &mut NoProbe, elements, ring).unwrap().is_some()
+        };
+        assert!(!given(3, 256));
+        assert!(!given(3, 32));
+        assert!(given(3, 31));
+        assert!(given(40, 39), "what does not fit takes a table");
+    }
+}
