@@ -42,6 +42,19 @@ pub enum TableStrategy {
 }
 
 impl TableStrategy {
+    /// Entries of the largest table that a buffer of up to `elements` elements may take; 0 for none.
+    pub fn largest_table(self, elements: u16) -> u16 {
+        match self {
+            TableStrategy::Direct => 0,
+            _ if elements < 2 => 0,
+            TableStrategy::PlainAllocation => elements,
+            TableStrategy::ListCache { threshold: entries }
+            | TableStrategy::SingleList { threshold: entries, .. }
+            | TableStrategy::SlabCache { entries }
+            | TableStrategy::PerSlot { entries } => elements.max(entries),
+        }
+    }
+
     /// The strategy, with tables from `length` bytes of guest memory at `base`.
     pub fn build(self, base: u64, length: u64) -> AnyTableSource {
         let arena = TableArena::new(base, length);
