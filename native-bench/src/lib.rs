@@ -2,10 +2,17 @@
 //! work measured, the run recorded.
 
 pub mod bus;
+pub mod cpus;
+pub mod doorbell;
+mod error;
 pub mod measure;
 mod memory_file;
 pub mod net;
 pub mod pci;
 pub mod qemu;
+mod record_file;
+pub mod run;
 pub mod system;
 pub mod virtio;
+
+pub use error::Error;

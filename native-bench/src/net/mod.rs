@@ -9,7 +9,7 @@ mod sink;
 pub use buffers::{BufferPool, receive_segments, transmit_segments};
 pub use header::HEADER_LENGTH;
 pub use packets::{Direction, LONGEST_PACKET, PacketError, PacketPattern, SHORTEST_PACKET, Sizes};
-pub use sink::Sink;
+pub use sink::{Sink, SinkError};
 
 /// Number of the first receive queue (virtio 1.2, 5.1.2 "Virtqueues").
 pub const RECEIVE_QUEUE: u16 = 0;

@@ -8,7 +8,7 @@ use super::{
     stderr_tail::StderrTail,
     version::Version,
 };
-use crate::{bus::Bus, memory_file, system, system::GuestMemory};
+use crate::{Error, bus::Bus, memory_file, system, system::GuestMemory};
 use std::{
     io,
     os::{
@@ -20,8 +20,11 @@ use std::{
     },
     path::PathBuf,
     process::{Child, Command, ExitStatus, Stdio},
-    time::Duration,
+    time::{Duration, Instant},
 };
+
+/// How long a process may take to end once its socket is closed.
+const END: Duration = Duration::from_secs(2);
 
 /// How QEMU is started.
 #[derive(Clone, Debug)]
@@ -195,14 +198,34 @@ impl Qemu {
 
     /// Why a command failed: with QEMU's end and last words, if it ended.
     pub fn explain(&mut self, during: &'static str, error: QtestError) -> QemuError {
-        // A closed socket means that the process is at its end: its status comes soon, but not at once.
-        let ended = match error {
-            QtestError::Closed => self.child.wait().map(Some),
-            _ => self.child.try_wait(),
-        };
-        match ended {
-            Ok(Some(status)) => QemuError::Ended { during, status, said: self.stderr.at_the_end() },
-            _ => QemuError::Protocol { error, said: self.last_words() },
+        match self.end(matches!(error, QtestError::Closed)) {
+            Some(status) => QemuError::Ended { during, status, said: self.stderr.at_the_end() },
+            None => QemuError::Protocol { error, said: self.last_words() },
+        }
+    }
+
+    /// The error of a run: if QEMU has ended, that is the cause of whatever went wrong.
+    pub(crate) fn explain_any(&mut self, during: &'static str, error: Error) -> Error {
+        if matches!(error, Error::Interrupted { .. } | Error::Qemu(QemuError::Ended { .. })) {
+            return error;
+        }
+        match self.end(error.is_closed()) {
+            Some(status) => QemuError::Ended { during, status, said: self.stderr.at_the_end() }.into(),
+            None => error,
+        }
+    }
+
+    /// How it ended, if it has. A closed socket means that it is at its end: its status comes soon, but not at once.
+    fn end(&mut self, closed: bool) -> Option<ExitStatus> {
+        let start = Instant::now();
+        loop {
+            match self.child.try_wait() {
+                Ok(None) if closed && start.elapsed() < END => {
+                    std::thread::park_timeout(Duration::from_millis(1))
+                }
+                Ok(status) => return status,
+                Err(_) => return None,
+            }
         }
     }
 

@@ -1,0 +1,272 @@
+//! The command line.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use native_bench::{
+    net::{HEADER_LENGTH, LONGEST_PACKET, SHORTEST_PACKET, Sizes},
+    run,
+};
+use ring_core::{
+    indirect::{DEFAULT_THRESHOLD, TableStrategy},
+    spec::MAXIMUM_QUEUE_SIZE,
+};
+use std::{path::PathBuf, time::Duration};
+
+/// Drives virtqueues natively: against QEMU's devices, verified, measured and recorded.
+#[derive(Debug, Parser)]
+#[command(version)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Sends packets through QEMU's virtio network device in both directions, verifies every one, and measures the
+    /// driver.
+    Qemu(QemuArguments),
+}
+
+/// Where indirect tables come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Table {
+    /// Never a table: every element takes a ring descriptor.
+    None,
+    /// A table from the allocator for every buffer of several elements.
+    Alloc,
+    /// Tables of up to `--threshold` entries are kept in a list and used again.
+    List,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Switch {
+    On,
+    Off,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Scenario {
+    /// Equal buffers in equal batches, each batch waited for: what is measured best.
+    Uniform,
+    /// Small rings, buffers of 1 to 6 elements, batches of any length: what is seen best.
+    Mixed,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct QemuArguments {
+    /// The shape of the work; `mixed` comes with smaller packets, queue and batches unless those are given.
+    #[arg(long, value_enum, default_value_t = Scenario::Uniform)]
+    scenario: Scenario,
+
+    /// Packets in each direction [default: 100000; 400 if mixed].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    packets: Option<u64>,
+
+    /// Descriptors of each queue, a power of two [default: 256; 16 if mixed].
+    #[arg(long, value_name = "N", value_parser = queue_size)]
+    queue_size: Option<u16>,
+
+    /// Elements of each transmit buffer, the packet's header being one of them; ignored if mixed.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=64))]
+    elements: u16,
+
+    /// Elements of each receive buffer [default: 1; up to 3 if mixed].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    receive_elements: Option<u16>,
+
+    /// Bytes of each receive buffer, the header being among them; longer packets take several buffers [default:
+    /// 2048; 512 if mixed].
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(128..=65536))]
+    receive_bytes: Option<u32>,
+
+    /// Where indirect tables come from.
+    #[arg(long, value_enum, default_value_t = Table::List)]
+    table: Table,
+
+    /// The largest buffer, in elements, that takes a table from the list.
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_THRESHOLD, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threshold: u16,
+
+    /// Whether notifications are suppressed by event index.
+    #[arg(long, value_enum, default_value_t = Switch::On, num_args = 0..=1, default_missing_value = "on")]
+    event_idx: Switch,
+
+    /// Packets made available at once [default: 64; up to 8 if mixed].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=32768))]
+    batch: Option<u32>,
+
+    /// Records the run into this file (.vqt), which the page opens. The file appears when the run has succeeded.
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+
+    /// Measures what recording costs, by rounds recorded and not recorded in turn, after the run. A uniform run with
+    /// `--record` does so anyway.
+    #[arg(long)]
+    measure_recording: bool,
+
+    /// Does not.
+    #[arg(long, conflicts_with = "measure_recording")]
+    no_measure_recording: bool,
+
+    /// Prints the results as JSON on standard output, and everything else on standard error.
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// The QEMU to run [default: $NATIVE_BENCH_QEMU, else one on PATH, else the one in .tools].
+    #[arg(long, value_name = "PATH")]
+    qemu: Option<PathBuf>,
+
+    /// A further property of QEMU's network device, such as `indirect_desc=off`; may be given several times.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = device_option)]
+    device_option: Vec<String>,
+
+    /// Seconds that the device may do nothing before the run is given up.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
+    timeout: f64,
+
+    /// Decides the bytes and lengths of all packets, and the shape of a mixed run.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+}
+
+fn queue_size(text: &str) -> Result<u16, String> {
+    text.parse()
+        .ok()
+        .filter(|size: &u16| size.is_power_of_two() && *size <= MAXIMUM_QUEUE_SIZE)
+        .ok_or_else(|| format!("expected a power of two from 1 to {MAXIMUM_QUEUE_SIZE}"))
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds = text.parse().ok().filter(|seconds: &f64| (0.1..=86_400.0).contains(seconds));
+    seconds.ok_or_else(|| "expected seconds, from 0.1 to 86400".into())
+}
+
+fn device_option(text: &str) -> Result<String, String> {
+    let is_word = |word: &str| {
+        !word.is_empty()
+            && word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':'))
+    };
+    let option = text.split_once('=').filter(|(key, value)| is_word(key) && is_word(value));
+    option.map(|_| text.into()).ok_or_else(|| "expected KEY=VALUE of letters, digits, _ - . :".into())
+}
+
+impl QemuArguments {
+    /// What is to be run, or why that cannot be.
+    pub(crate) fn options(&self) -> Result<run::Options, String> {
+        let mixed = self.scenario == Scenario::Mixed;
+        let or =
+            |given: Option<u64>, uniform, in_mixed| given.unwrap_or(if mixed { in_mixed } else { uniform });
+        let queue_size = or(self.queue_size.map(u64::from), 256, 16) as u16;
+        let receive_elements = or(self.receive_elements.map(u64::from), 1, 3) as u16;
+        let receive_bytes = or(self.receive_bytes.map(u64::from), 2048, 512) as u32;
+        let elements = if mixed { 1 } else { self.elements };
+        for (option, elements) in [("--elements", elements), ("--receive-elements", receive_elements)] {
+            if elements > queue_size {
+                return Err(format!(
+                    "{option} {elements} is more than the queue size of {queue_size} (B-LONG)"
+                ));
+            }
+        }
+        let sizes = if mixed {
+            Sizes { shortest: SHORTEST_PACKET, longest: 1000 }
+        } else {
+            Sizes { shortest: SHORTEST_PACKET, longest: LONGEST_PACKET }
+        };
+        let buffers = (sizes.longest as u32 + HEADER_LENGTH).div_ceil(receive_bytes);
+        let held = match self.table {
+            Table::None => queue_size / receive_elements,
+            _ => queue_size,
+        };
+        if buffers > u32::from(held) {
+            return Err(format!(
+                "a packet of {} bytes takes {buffers} receive buffers of --receive-bytes {receive_bytes}, and the queue holds {held}",
+                sizes.longest
+            ));
+        }
+        Ok(run::Options {
+            packets: or(self.packets, 100_000, 400),
+            queue_size,
+            elements,
+            receive_elements,
+            receive_bytes,
+            strategy: match self.table {
+                Table::None => TableStrategy::Direct,
+                Table::Alloc => TableStrategy::PlainAllocation,
+                Table::List => TableStrategy::ListCache { threshold: self.threshold },
+            },
+            event_index: self.event_idx == Switch::On,
+            batch: or(self.batch.map(u64::from), 64, 8) as usize,
+            scenario: if mixed { run::Scenario::Mixed } else { run::Scenario::Uniform },
+            sizes,
+            seed: self.seed,
+            timeout: Duration::from_secs_f64(self.timeout),
+            qemu: self.qemu.clone(),
+            device_options: self.device_option.clone(),
+            record: self.record.clone(),
+            measure_recording: self.measure_recording
+                || self.record.is_some() && !mixed && !self.no_measure_recording,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    fn parse(line: &str) -> Result<run::Options, String> {
+        let words = ["native-bench", "qemu"].into_iter().chain(line.split_whitespace());
+        let Command::Qemu(arguments) = Cli::try_parse_from(words).map_err(|error| error.to_string())?.command;
+        arguments.options()
+    }
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn defaults_are_those_of_the_help() {
+        let options = parse("").unwrap();
+        assert_eq!(
+            (options.packets, options.queue_size, options.elements, options.batch),
+            (100_000, 256, 3, 64)
+        );
+        assert_eq!(options.strategy, TableStrategy::ListCache { threshold: 4 });
+        assert!(options.event_index && !options.measure_recording);
+        let mixed = parse("--scenario mixed --record a.vqt").unwrap();
+        assert_eq!((mixed.packets, mixed.queue_size, mixed.batch), (400, 16, 8));
+        assert!(!mixed.measure_recording);
+    }
+
+    #[test]
+    fn every_switch_is_heard() {
+        let options = parse("--event-idx off --table none --record a.vqt --timeout 1.5 --seed 9").unwrap();
+        assert!(!options.event_index && options.measure_recording);
+        assert_eq!((options.strategy, options.timeout), (TableStrategy::Direct, Duration::from_millis(1500)));
+        assert!(parse("--event-idx").unwrap().event_index);
+        assert_eq!(parse("--table alloc").unwrap().strategy, TableStrategy::PlainAllocation);
+        assert!(!parse("--record a.vqt --no-measure-recording").unwrap().measure_recording);
+        assert_eq!(parse("--device-option indirect_desc=off").unwrap().device_options, ["indirect_desc=off"]);
+    }
+
+    #[test]
+    fn refuses_what_cannot_be() {
+        let cases = [
+            ("--packets 0", "1..=1000000000"),
+            ("--queue-size 100", "power of two"),
+            ("--queue-size 65536", "power of two"),
+            ("--queue-size 2", "--elements 3 is more than the queue size of 2"),
+            ("--elements 0", "1..=64"),
+            ("--table hash", "possible values: none, alloc, list"),
+            ("--timeout nan", "from 0.1"),
+            ("--timeout=-1", "from 0.1"),
+            ("--device-option a=b,c=d", "KEY=VALUE"),
+            ("--queue-size 4 --receive-bytes 128", "takes 12 receive buffers"),
+            ("--measure-recording --no-measure-recording", "cannot be used with"),
+        ];
+        for (line, part) in cases {
+            let error = parse(line).expect_err(line);
+            assert!(error.contains(part), "{line}: {error}");
+        }
+    }
+}

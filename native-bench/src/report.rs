@@ -1,0 +1,148 @@
+//! A run's results, for people: aligned, with units.
+
+use native_bench::{
+    measure::{Quantiles, Spread},
+    run::{RECORDING_BOUND, RecordingCost, Report, Ticks, Traffic},
+};
+use std::fmt::Write;
+
+/// Width of the first column.
+const LABEL: usize = 22;
+
+/// The lines of the summary.
+pub(crate) fn render(report: &Report) -> String {
+    let mut text = Lines::default();
+    let queue = &report.queue;
+    text.line(
+        "QEMU",
+        format!("{} ({}, found by {})", report.qemu.version, report.qemu.path.display(), report.qemu.by),
+    );
+    text.line("queues", format!("split, {} descriptors, {}", queue.size, queue.strategy));
+    text.line(
+        "buffers",
+        format!(
+            "transmit {}{} elements, receive {}{} of {} bytes; batch {}{}",
+            up_to(report),
+            queue.elements,
+            up_to(report),
+            queue.receive_elements,
+            queue.receive_bytes,
+            up_to(report),
+            queue.batch
+        ),
+    );
+    text.line("features", queue.features.join(" "));
+    text.line("doorbell", format!("{}: {}", report.doorbell.kind, report.doorbell.reason));
+    text.line(
+        "CPUs",
+        match report.cpus {
+            Some(cpus) => format!("driver and sink on {}, QEMU on {}", cpus.bench, cpus.qemu),
+            None => "not pinned: figures of the driver hold other threads' work too".into(),
+        },
+    );
+    text.line("clock", clock(report));
+    for (name, traffic, verb) in
+        [("transmit", &report.transmit, "sent"), ("receive", &report.receive, "received")]
+    {
+        direction(&mut text, name, verb, traffic, report.clock.unit);
+    }
+    if let Some(recorded) = &report.recorded {
+        text.heading("recording");
+        text.line("file", recorded.file.display().to_string());
+        text.line("calls", format!("{}, {} checkpoints", recorded.calls, recorded.checkpoints));
+        text.line(
+            "size",
+            format!(
+                "{} bytes, {:.1} a call",
+                recorded.bytes,
+                recorded.bytes as f64 / recorded.calls.max(1) as f64
+            ),
+        );
+    }
+    if let Some(cost) = &report.recording_cost {
+        recording_cost(&mut text, cost, report.recording_cost_is_bounded);
+    }
+    text.0
+}
+
+fn up_to(report: &Report) -> &'static str {
+    if report.queue.scenario == "mixed" { "up to " } else { "" }
+}
+
+fn clock(report: &Report) -> String {
+    let rate = report.clock.ticks_per_second as f64;
+    match report.clock.unit {
+        "cycles" => format!("cycles of the time stamp counter, {:.3} GHz", rate / 1e9),
+        _ => "nanoseconds: this CPU has no cycle counter that can be read here".into(),
+    }
+}
+
+fn direction(text: &mut Lines, name: &str, verb: &str, traffic: &Traffic, unit: &str) {
+    text.heading(name);
+    let Traffic { sent, used, verified, kicks, tables, .. } = traffic;
+    let buffers = format!("{used} buffers used");
+    text.line("packets", format!("{sent} {verb}, {buffers}, {verified} verified"));
+    text.line("rate", spread(traffic.rate.as_ref(), "packets/s"));
+    text.line("kicks", format!("{} sent, {} suppressed", kicks.sent, kicks.suppressed));
+    if kicks.repeated > 0 {
+        text.line(
+            "WARNING",
+            format!("{} kicks repeated: the device did not act on the first", kicks.repeated),
+        );
+    }
+    let with = if traffic.recorded { ", recording included" } else { "" };
+    for (part, ticks) in [("add", &traffic.add), ("notify", &traffic.notify), ("reap", &traffic.reap)] {
+        text.line(part, self::ticks(ticks.as_ref(), &format!("{unit}/buffer{with}")));
+    }
+    text.line(
+        "tables",
+        format!(
+            "{} allocated, {} freed, {} from the cache; {} bytes held, {} at most",
+            tables.allocations, tables.frees, tables.hits, tables.bytes_held, tables.high_water
+        ),
+    );
+}
+
+fn spread(spread: Option<&Spread>, unit: &str) -> String {
+    spread.map_or_else(
+        || "not measured".into(),
+        |spread| format!("{spread:<36} {unit}, {} rounds", spread.count),
+    )
+}
+
+fn ticks(ticks: Option<&Ticks>, unit: &str) -> String {
+    let Some(Ticks { rounds, batches: Quantiles { p10, median, p90 } }) = ticks else {
+        return "not measured".into();
+    };
+    format!("{rounds:<36} {unit}; all batches p10 {p10:.1}, median {median:.1}, p90 {p90:.1}")
+}
+
+fn recording_cost(text: &mut Lines, cost: &RecordingCost, bounded: bool) {
+    text.heading("cost of recording");
+    let rounds = format!("packets/s, {} rounds of {} packets, both directions", cost.pairs, cost.packets);
+    text.line("not recorded", format!("{:<36} {rounds}", cost.unrecorded));
+    text.line("recorded", format!("{:<36} {rounds}", cost.recorded));
+    let Quantiles { p10, median, p90 } = cost.ratio;
+    text.line("ratio", format!("median {median:.3} (p10 {p10:.3}, p90 {p90:.3}) of pairs in turn"));
+    let verdict = match (bounded, cost.percent <= RECORDING_BOUND) {
+        (false, _) => format!("no bound: that of {RECORDING_BOUND} % is for uniform batches of 64"),
+        (true, true) => format!("within the bound of {RECORDING_BOUND} %"),
+        (true, false) => format!("OVER the bound of {RECORDING_BOUND} %"),
+    };
+    text.line("cost", format!("{:.1} % of the packet rate, {verdict}", cost.percent));
+}
+
+#[derive(Default)]
+struct Lines(String);
+
+impl Lines {
+    fn heading(&mut self, name: &str) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.0, "{name}");
+    }
+
+    fn line(&mut self, label: &str, value: String) {
+        let indent = if self.0.lines().any(|line| !line.contains("  ")) { 2 } else { 0 };
+        let _ = writeln!(self.0, "{:indent$}{label:<width$}{value}", "", width = LABEL - indent);
+    }
+}

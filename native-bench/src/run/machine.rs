@@ -1,0 +1,158 @@
+//! The device in its machine, and waiting for it.
+
+use super::stall::{Stall, shared_fields};
+use crate::{
+    Error,
+    doorbell::{Bell, Doorbells},
+    net::Sink,
+    pci::Regions,
+    qemu::Qemu,
+    system::GuestMemory,
+    virtio::{
+        CommonConfig,
+        status::{DEVICE_NEEDS_RESET, Status},
+    },
+};
+use ring_core::{driver::SplitDriverState, spec::Layout};
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::{Duration, Instant},
+};
+
+/// Everything that the two queues share.
+pub(super) struct Machine<'a> {
+    // Dropped first: the sink's socket must not outlive a reader that waits on it.
+    pub(super) sink: Sink,
+    pub(super) qemu: Qemu,
+    pub(super) regions: Regions,
+    pub(super) doorbells: Doorbells,
+    pub(super) interrupted: &'a AtomicBool,
+    pub(super) timeout: Duration,
+    /// Packets verified in receive buffers.
+    pub(super) received: u64,
+}
+
+/// The queue that is waited for.
+#[derive(Clone, Copy)]
+pub(super) struct Waiting<'a> {
+    pub(super) queue: &'static str,
+    pub(super) waiting_for: &'static str,
+    pub(super) bell: Bell,
+    pub(super) layout: &'a Layout,
+}
+
+/// Looks between two readings of the clock.
+const LOOKS: u32 = 32;
+/// How often QEMU is looked at while waiting.
+const CHECK: Duration = Duration::from_millis(10);
+/// After this time without anything new the doorbell is rung once more.
+const REPEAT: Duration = Duration::from_millis(500);
+
+/// A wait without anything new so far.
+pub(super) struct Watch {
+    start: Instant,
+    next_check: Duration,
+    looks: u32,
+    repeated: u64,
+}
+
+impl Watch {
+    pub(super) fn start() -> Self {
+        Watch { start: Instant::now(), next_check: CHECK, looks: 0, repeated: 0 }
+    }
+
+    /// Doorbells that were rung again during the wait.
+    pub(super) fn repeated(&self) -> u64 {
+        self.repeated
+    }
+}
+
+impl Machine<'_> {
+    pub(super) fn memory(&self) -> GuestMemory {
+        self.qemu.memory.clone()
+    }
+
+    pub(super) fn ring(&mut self, bell: Bell) -> Result<(), Error> {
+        Ok(self.doorbells.ring(bell, &mut self.qemu.qtest)?)
+    }
+
+    /// The device's status byte.
+    pub(super) fn status(&mut self) -> Result<Status, Error> {
+        Ok(CommonConfig::new(&mut self.qemu.qtest, self.regions.common).status()?)
+    }
+
+    /// An error if the device wants to be reset.
+    pub(super) fn check_status(&mut self) -> Result<(), Error> {
+        let status = self.status()?;
+        match status.contains(DEVICE_NEEDS_RESET) {
+            true => Err(Error::NeedsReset { status, said: self.qemu.last_words() }),
+            false => Ok(()),
+        }
+    }
+
+    /// An error if someone wants the run to end.
+    pub(super) fn check_interrupted(&self) -> Result<(), Error> {
+        if !self.interrupted.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        Err(Error::Interrupted { transmitted: self.sink.verified(), received: self.received })
+    }
+
+    /// One look in vain: lets others run, and now and then sees whether waiting still makes sense.
+    #[inline]
+    pub(super) fn look_again(
+        &mut self,
+        watch: &mut Watch,
+        waiting: Waiting<'_>,
+        driver: impl Fn() -> SplitDriverState,
+    ) -> Result<(), Error> {
+        std::thread::yield_now();
+        watch.looks += 1;
+        if !watch.looks.is_multiple_of(LOOKS) {
+            return Ok(());
+        }
+        self.sink.check()?;
+        self.check_interrupted()?;
+        let waited = watch.start.elapsed();
+        if waited < watch.next_check {
+            return Ok(());
+        }
+        watch.next_check = waited + CHECK;
+        self.check_waiting(watch, waited, waiting, driver())
+    }
+
+    #[cold]
+    fn check_waiting(
+        &mut self,
+        watch: &mut Watch,
+        waited: Duration,
+        waiting: Waiting<'_>,
+        driver: SplitDriverState,
+    ) -> Result<(), Error> {
+        self.qemu.check("while packets were on their way")?;
+        self.check_status()?;
+        let Waiting { queue, waiting_for, bell, layout } = waiting;
+        if waited > self.timeout {
+            let fields = shared_fields(&self.qemu.memory, layout);
+            let (status, repeated) = (self.status().ok(), watch.repeated);
+            return Err(
+                Box::new(Stall { queue, waiting_for, waited, driver, fields, status, repeated }).into()
+            );
+        }
+        if watch.repeated == 0 && waited > REPEAT.min(self.timeout / 2) {
+            watch.repeated += 1;
+            self.doorbells.ring_surely(bell, &mut self.qemu.qtest)?;
+        }
+        Ok(())
+    }
+
+    /// After a wait in which the doorbell was rung again through qtest: if that was what helped, eventfds are no good.
+    pub(super) fn waited(&mut self, watch: &Watch, queue: &str) {
+        if watch.repeated > 0 && self.doorbells.are_eventfds() {
+            let waited = REPEAT.min(self.timeout / 2);
+            self.doorbells.give_up_eventfds(format!(
+                "the {queue} queue did nothing for {waited:?} after its eventfd was written, and went on after a write through qtest"
+            ));
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! A run against QEMU's device: packets in both directions, verified, measured, recorded.
+
+mod bench_driver;
+mod bring_up;
+mod machine;
+mod memory_map;
+mod options;
+mod queue;
+mod receive;
+mod recording;
+mod report;
+mod stall;
+#[cfg(test)]
+mod tests;
+mod transmit;
+mod workload;
+
+pub use options::{Options, Scenario};
+pub use queue::{Kicks, Ticks};
+pub use recording::{RECORDING_BOUND, Recorded, RecordingCost};
+pub use report::{ClockFacts, DoorbellFacts, QemuFacts, QueueFacts, Report, Traffic};
+pub use stall::Stall;
+
+use crate::{
+    Error,
+    measure::{Spread, clock},
+    net::feature as net_feature,
+    record_file::PartialFile,
+};
+use bench_driver::{Bare, BenchDriver};
+use bring_up::{Found, bring_up};
+use machine::Machine;
+use memory_map::MemoryMap;
+use receive::Receive;
+use recording::Recording;
+use ring_core::{
+    QueueConfig,
+    driver::SplitDriver,
+    indirect::{
+        Counted, Direct, ListCache, PerSlot, PlainAllocation, SingleList, SlabCache, TableArena, TableSource,
+        TableStrategy,
+    },
+    trace::MemoryRange,
+};
+use std::{sync::atomic::AtomicBool, time::Instant};
+use transmit::Transmit;
+
+/// How far a run is.
+#[derive(Clone, Debug)]
+pub enum Progress {
+    /// The device is ready: QEMU's version, and the doorbell.
+    Ready {
+        /// Which QEMU, and who named it.
+        qemu: String,
+        /// How it is notified.
+        doorbell: String,
+    },
+    /// Packets done, both directions together.
+    Packets {
+        /// So far.
+        done: u64,
+        /// In all.
+        of: u64,
+    },
+    /// The recording is whole and in its place.
+    Recorded,
+    /// Pairs of rounds done in the comparison of recorded and unrecorded rounds.
+    Comparing {
+        /// So far.
+        done: u64,
+        /// In all.
+        of: u64,
+    },
+}
+
+/// Runs it. `progress` is told now and then; setting `interrupted` ends the run soon.
+pub fn run(
+    options: &Options,
+    interrupted: &AtomicBool,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Report, Error> {
+    // These have a copy of the whole run each, so that the figures hold no choice between strategies.
+    let arena = |range: MemoryRange| TableArena::new(range.base, range.length);
+    match options.strategy {
+        TableStrategy::Direct => run_with(options, interrupted, progress, |_| Direct),
+        TableStrategy::PlainAllocation => {
+            run_with(options, interrupted, progress, |range| PlainAllocation::new(arena(range)))
+        }
+        TableStrategy::ListCache { threshold } => {
+            run_with(options, interrupted, progress, |range| ListCache::new(arena(range), threshold))
+        }
+        TableStrategy::SingleList { threshold, limit } => {
+            run_with(options, interrupted, progress, |range| SingleList::new(arena(range), threshold, limit))
+        }
+        TableStrategy::SlabCache { entries } => {
+            run_with(options, interrupted, progress, |range| SlabCache::new(arena(range), entries))
+        }
+        TableStrategy::PerSlot { entries } => {
+            run_with(options, interrupted, progress, |range| PerSlot::new(arena(range), entries))
+        }
+    }
+}
+
+fn run_with<T: TableSource>(
+    options: &Options,
+    interrupted: &AtomicBool,
+    progress: &mut dyn FnMut(Progress),
+    tables: impl Fn(MemoryRange) -> T,
+) -> Result<Report, Error> {
+    // The file comes first: if it cannot be written, that is known before the work.
+    let record = match &options.record {
+        Some(path) => {
+            let failed = |source| Error::Record { path: path.clone(), source };
+            Some((path, PartialFile::create(path).map_err(failed)?))
+        }
+        None => None,
+    };
+    let map = MemoryMap::of(options);
+    let (mut machine, found) = bring_up(options, &map, interrupted)?;
+    let qemu = format!("QEMU {} ({})", machine.qemu.version, found.located.path.display());
+    progress(Progress::Ready { qemu, doorbell: machine.doorbells.to_string() });
+    let result = Run { options, map: &map, found: &found, progress }.go(&mut machine, record, tables);
+    result.map_err(|error| machine.qemu.explain_any("while packets were on their way", error))
+}
+
+/// The recording's place, its file under its other name, and that file.
+type RecordTo<'a> = (&'a std::path::PathBuf, (PartialFile, std::fs::File));
+
+struct Run<'a> {
+    options: &'a Options,
+    map: &'a MemoryMap,
+    found: &'a Found,
+    progress: &'a mut dyn FnMut(Progress),
+}
+
+/// The two queues, and the rates of their rounds.
+struct Queues {
+    receive: Receive,
+    transmit: Transmit,
+    receive_rates: Vec<f64>,
+    transmit_rates: Vec<f64>,
+}
+
+impl Run<'_> {
+    fn go<T: TableSource>(
+        mut self,
+        machine: &mut Machine<'_>,
+        record: Option<RecordTo<'_>>,
+        tables: impl Fn(MemoryRange) -> T,
+    ) -> Result<Report, Error> {
+        let (options, map) = (self.options, self.map);
+        let features = self.found.negotiated.accepted;
+        let driver = |memory: &memory_map::QueueMemory| -> Result<Bare<T>, Error> {
+            Ok(SplitDriver::new(
+                &QueueConfig::new(memory.layout, features),
+                Counted::new(tables(memory.tables)),
+            )?)
+        };
+        let mut receive_driver = driver(&map.receive)?;
+        let mut transmit_driver = driver(&map.transmit)?;
+        let mut queues = Queues {
+            receive: Receive::new(options, &map.receive),
+            transmit: Transmit::new(options, &map.transmit),
+            receive_rates: Vec::new(),
+            transmit_rates: Vec::new(),
+        };
+        let header = recording::header(options, machine, self.found, [&map.receive, &map.transmit]);
+        let is_recorded = record.is_some();
+        let mut recorded = None;
+        match record {
+            None => self.all_rounds(machine, &mut queues, &mut receive_driver, &mut transmit_driver)?,
+            Some((path, (partial, file))) => {
+                let failed = |source| Error::Record { path: path.clone(), source };
+                let recording = Recording::start(file, &header).map_err(failed)?;
+                let [mut receiver, mut transmitter] =
+                    recording.wrap(receive_driver, transmit_driver).map_err(failed)?;
+                self.all_rounds(machine, &mut queues, &mut receiver, &mut transmitter)?;
+                (receive_driver, transmit_driver) = (receiver.into_driver(), transmitter.into_driver());
+                let checkpoints = queues.receive.queue.quiet_moments + queues.transmit.queue.quiet_moments;
+                recorded = Some(recording.finish(partial, path, checkpoints).map_err(failed)?);
+                (self.progress)(Progress::Recorded);
+            }
+        }
+        let mut report = self.report(machine, &queues, (&receive_driver, &transmit_driver), is_recorded);
+        report.recorded = recorded;
+        if options.measure_recording {
+            let Queues { receive, transmit, .. } = &mut queues;
+            report.recording_cost = recording::measure_cost(
+                options,
+                &header,
+                machine,
+                (receive, transmit),
+                (receive_driver, transmit_driver),
+                |done, of| (self.progress)(Progress::Comparing { done: done as u64, of: of as u64 }),
+            )?;
+        }
+        machine.check_status()?;
+        Ok(report)
+    }
+
+    fn all_rounds<D: BenchDriver>(
+        &mut self,
+        machine: &mut Machine<'_>,
+        queues: &mut Queues,
+        receive_driver: &mut D,
+        transmit_driver: &mut D,
+    ) -> Result<(), Error> {
+        let memory = machine.memory();
+        queues.receive.queue.begin(receive_driver, &memory)?;
+        queues.transmit.queue.begin(transmit_driver, &memory)?;
+        queues.receive.fill(receive_driver, machine)?;
+        // Filling is not what later batches are like.
+        queues.receive.queue.forget_figures();
+        let of = self.options.packets * 2;
+        while queues.transmit.sent < self.options.packets {
+            let packets = self.options.round().min(self.options.packets - queues.transmit.sent);
+            let start = Instant::now();
+            queues.transmit.round(transmit_driver, machine, packets)?;
+            queues.transmit_rates.push(packets as f64 / start.elapsed().as_secs_f64());
+            let done = queues.transmit.sent + queues.receive.sent;
+            (self.progress)(Progress::Packets { done, of });
+            let start = Instant::now();
+            queues.receive.round(receive_driver, machine, packets)?;
+            queues.receive_rates.push(packets as f64 / start.elapsed().as_secs_f64());
+            let done = queues.transmit.sent + queues.receive.sent;
+            (self.progress)(Progress::Packets { done, of });
+            machine.check_status()?;
+            queues.receive.queue.quiet_now(receive_driver, &memory)?;
+            queues.transmit.queue.quiet_now(transmit_driver, &memory)?;
+        }
+        Ok(())
+    }
+
+    fn report<D: BenchDriver>(
+        &self,
+        machine: &Machine<'_>,
+        queues: &Queues,
+        (receive_driver, transmit_driver): (&D, &D),
+        recorded: bool,
+    ) -> Report {
+        let (options, Found { located, negotiated, pinning }) = (self.options, self.found);
+        let traffic = |queue: &queue::Queue, rates: &[f64], sent, verified, driver: &D| Traffic {
+            sent,
+            used: queue.used,
+            verified,
+            rate: Spread::of(rates),
+            kicks: queue.kicks,
+            recorded,
+            add: queue.add.clone().ticks(),
+            notify: queue.notify.clone().ticks(),
+            reap: queue.reap.clone().ticks(),
+            tables: driver.tables(),
+        };
+        let Queues { receive, transmit, receive_rates, transmit_rates } = queues;
+        let verified = machine.sink.verified();
+        let doorbells = &machine.doorbells;
+        Report {
+            qemu: QemuFacts {
+                version: machine.qemu.version.to_string(),
+                path: located.path.clone(),
+                by: located.by,
+            },
+            queue: QueueFacts {
+                size: options.queue_size,
+                elements: options.most_elements(),
+                receive_elements: options.receive_elements,
+                receive_bytes: options.receive_bytes,
+                strategy: options.strategy,
+                batch: options.batch,
+                features: net_feature::names(negotiated.accepted),
+                offered: net_feature::names(negotiated.offered),
+                scenario: options.scenario.name(),
+                seed: options.seed,
+            },
+            doorbell: DoorbellFacts {
+                kind: if doorbells.are_eventfds() { "eventfd" } else { "qtest" },
+                reason: doorbells.reason().into(),
+            },
+            cpus: *pinning,
+            clock: ClockFacts { unit: clock::UNIT, ticks_per_second: clock::ticks_per_second() },
+            transmit: traffic(&transmit.queue, transmit_rates, transmit.sent, verified, transmit_driver),
+            receive: traffic(&receive.queue, receive_rates, receive.sent, receive.verified, receive_driver),
+            recorded: None,
+            recording_cost: None,
+            recording_cost_is_bounded: recording::is_bounded(options),
+        }
+    }
+}

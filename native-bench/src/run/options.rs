@@ -1,0 +1,76 @@
+//! What is run.
+
+use crate::net::Sizes;
+use ring_core::indirect::TableStrategy;
+use std::{path::PathBuf, time::Duration};
+
+/// The shape of the work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scenario {
+    /// Every buffer of as many elements, batches of one length, a batch reaped when it is wholly used.
+    Uniform,
+    /// Buffers of one to six elements, batches of any length, buffers reaped as they come back.
+    Mixed,
+}
+
+impl Scenario {
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scenario::Uniform => "uniform",
+            Scenario::Mixed => "mixed",
+        }
+    }
+}
+
+/// One run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Packets in each direction.
+    pub packets: u64,
+    /// Descriptors of each queue.
+    pub queue_size: u16,
+    /// Elements of each transmit buffer, the header's among them.
+    pub elements: u16,
+    /// Elements of each receive buffer.
+    pub receive_elements: u16,
+    /// Bytes of each receive buffer, header included.
+    pub receive_bytes: u32,
+    /// Where tables come from.
+    pub strategy: TableStrategy,
+    /// Whether notifications are suppressed by event index.
+    pub event_index: bool,
+    /// Packets made available at once.
+    pub batch: usize,
+    /// The shape of the work.
+    pub scenario: Scenario,
+    /// Lengths of the packets.
+    pub sizes: Sizes,
+    /// Decides the packets' bytes and lengths, and the shape of a mixed run.
+    pub seed: u64,
+    /// How long the device may do nothing.
+    pub timeout: Duration,
+    /// The QEMU to run, if it is not to be looked for.
+    pub qemu: Option<PathBuf>,
+    /// Further properties of QEMU's device.
+    pub device_options: Vec<String>,
+    /// Where the run is recorded.
+    pub record: Option<PathBuf>,
+    /// Whether what recording costs is measured in a further pass.
+    pub measure_recording: bool,
+}
+
+impl Options {
+    /// The most elements a transmit buffer has.
+    pub(crate) fn most_elements(&self) -> u16 {
+        match self.scenario {
+            Scenario::Uniform => self.elements,
+            Scenario::Mixed => super::workload::MIXED_ELEMENTS.min(self.queue_size),
+        }
+    }
+
+    /// Packets of a round, which is what figures are taken of.
+    pub(crate) fn round(&self) -> u64 {
+        (self.packets / 20).clamp(self.batch as u64, 5000.max(self.batch as u64))
+    }
+}

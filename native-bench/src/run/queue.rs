@@ -1,0 +1,302 @@
+//! What both queues have: slots by head, notifications, quiet moments, figures.
+
+use super::{
+    bench_driver::BenchDriver,
+    machine::{Machine, Waiting, Watch},
+    memory_map::QueueMemory,
+};
+use crate::{
+    Error,
+    doorbell::Bell,
+    measure::{Quantiles, Spread},
+    net::BufferPool,
+    system::GuestMemory,
+};
+use ring_core::{
+    Fault, Segment,
+    driver::{AddError, Used},
+    probe::NoProbe,
+    spec::Layout,
+};
+use serde::Serialize;
+
+/// Packets between two quiet moments that are made known to the driver: a few thousand calls.
+const QUIET_INTERVAL: u64 = 500;
+
+/// Notifications to the device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Kicks {
+    /// The doorbell was rung.
+    pub sent: u64,
+    /// The device had asked not to be notified.
+    pub suppressed: u64,
+    /// Rung once more because nothing happened for a long time: 0 unless something is wrong.
+    pub repeated: u64,
+}
+
+/// Ticks per buffer of one part of the driver's work.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Ticks {
+    /// Over the rounds, of the median of each round's batches.
+    pub rounds: Spread,
+    /// Over all batches.
+    pub batches: Quantiles,
+}
+
+/// Figures of one part of the work while they are taken.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Figures {
+    round: Vec<f64>,
+    rounds: Vec<f64>,
+    batches: Vec<f64>,
+}
+
+impl Figures {
+    /// `ticks` for a batch of `buffers`.
+    #[inline]
+    pub(super) fn add(&mut self, ticks: u64, buffers: usize) {
+        self.round.push(ticks as f64 / buffers.max(1) as f64);
+    }
+
+    fn end_round(&mut self) {
+        self.rounds.extend(Quantiles::of(&mut self.round).map(|quantiles| quantiles.median));
+        self.batches.append(&mut self.round);
+    }
+
+    pub(super) fn ticks(mut self) -> Option<Ticks> {
+        self.end_round();
+        Some(Ticks { rounds: Spread::of(&self.rounds)?, batches: Quantiles::of(&mut self.batches)? })
+    }
+}
+
+/// A buffer that is ready to be added.
+#[derive(Clone, Debug)]
+pub(super) struct Prepared {
+    pub(super) slot: u16,
+    pub(super) token: u64,
+    /// Its elements, in the queue's list of segments.
+    pub(super) segments: std::ops::Range<usize>,
+}
+
+/// One queue of the device.
+#[derive(Clone, Debug)]
+pub(super) struct Queue {
+    pub(super) name: &'static str,
+    pub(super) bell: Bell,
+    pub(super) layout: Layout,
+    pub(super) pool: BufferPool,
+    pub(super) kicks: Kicks,
+    /// Of `add` and `publish`.
+    pub(super) add: Figures,
+    /// Of `notify` and the doorbell.
+    pub(super) notify: Figures,
+    /// Of `reap`.
+    pub(super) reap: Figures,
+    /// Buffers the device gave back.
+    pub(super) used: u64,
+    /// Buffers with the device.
+    pub(super) in_flight: u16,
+    pub(super) quiet_moments: u64,
+    // Whether the device is asked for a notification while the driver waits, as an interrupt-driven driver does.
+    // Nobody hears it: the driver looks all the same.
+    asks_for_notifications: bool,
+    prepared: Vec<Prepared>,
+    segments: Vec<Segment>,
+    slots: Vec<u16>,
+    packets_since_quiet: u64,
+}
+
+impl Queue {
+    pub(super) fn new(
+        name: &'static str,
+        bell: Bell,
+        memory: &QueueMemory,
+        asks_for_notifications: bool,
+    ) -> Self {
+        Queue {
+            name,
+            bell,
+            layout: memory.layout,
+            pool: memory.pool.clone(),
+            kicks: Kicks::default(),
+            add: Figures::default(),
+            notify: Figures::default(),
+            reap: Figures::default(),
+            used: 0,
+            in_flight: 0,
+            quiet_moments: 0,
+            asks_for_notifications,
+            prepared: Vec::new(),
+            segments: Vec::new(),
+            slots: vec![0; usize::from(memory.layout.queue_size)],
+            packets_since_quiet: 0,
+        }
+    }
+
+    /// Buffers that were prepared and not yet added.
+    pub(super) fn waiting(&self) -> usize {
+        self.prepared.len()
+    }
+
+    /// Makes a buffer ready to be added.
+    pub(super) fn prepare(&mut self, slot: u16, token: u64, elements: &[Segment]) {
+        let start = self.segments.len();
+        self.segments.extend_from_slice(elements);
+        self.prepared.push(Prepared { slot, token, segments: start..self.segments.len() });
+    }
+
+    /// Adds what is ready, as far as there is room; what is left stays ready. `writable` says for whom the buffers
+    /// are. Returns how many were added, and makes them known to the device.
+    pub(super) fn add_ready<D: BenchDriver>(
+        &mut self,
+        driver: &mut D,
+        machine: &mut Machine<'_>,
+        memory: &GuestMemory,
+        writable: bool,
+    ) -> Result<usize, Error> {
+        use crate::measure::clock::now;
+        let mut added = 0;
+        let start = now();
+        for buffer in &self.prepared {
+            let elements = self.segments.get(buffer.segments.clone()).unwrap_or_default();
+            let (readable, writable) = if writable { (&[][..], elements) } else { (elements, &[][..]) };
+            match driver.add(memory, &mut NoProbe, buffer.token, readable, writable) {
+                Ok(head) => {
+                    if let Some(slot) = self.slots.get_mut(usize::from(head)) {
+                        *slot = buffer.slot;
+                    }
+                    added += 1;
+                }
+                Err(AddError::Full { .. }) => break,
+                Err(error) => return Err(Error::Add { queue: self.name, error }),
+            }
+        }
+        if added == 0 {
+            return Ok(0);
+        }
+        driver.publish(memory, &mut NoProbe).map_err(|fault| self.fault(fault))?;
+        let published = now();
+        let notify = driver.notify(memory, &mut NoProbe).map_err(|fault| self.fault(fault))?;
+        if notify.needed {
+            machine.ring(self.bell)?;
+            self.kicks.sent += 1;
+        } else {
+            self.kicks.suppressed += 1;
+        }
+        let notified = now();
+        self.add.add(published.wrapping_sub(start), added);
+        self.notify.add(notified.wrapping_sub(published), added);
+        self.in_flight += added as u16;
+        self.forget_prepared(added);
+        Ok(added)
+    }
+
+    /// The first `added` buffers are no longer ready.
+    fn forget_prepared(&mut self, added: usize) {
+        self.prepared.drain(..added);
+        let cut = self.prepared.first().map_or(self.segments.len(), |first| first.segments.start);
+        self.segments.drain(..cut);
+        for buffer in &mut self.prepared {
+            buffer.segments = buffer.segments.start - cut..buffer.segments.end - cut;
+        }
+    }
+
+    /// Waits until `wanted` buffers wait to be reaped.
+    pub(super) fn wait<D: BenchDriver>(
+        &mut self,
+        driver: &mut D,
+        machine: &mut Machine<'_>,
+        memory: &GuestMemory,
+        wanted: u16,
+        waiting_for: &'static str,
+    ) -> Result<(), Error> {
+        let mut watch = Watch::start();
+        let mut pending = driver.pending_used(memory).map_err(|fault| self.fault(fault))?;
+        let asks = self.asks_for_notifications && pending < wanted;
+        if asks {
+            pending = driver.enable_notifications(memory).map_err(|fault| self.fault(fault))?;
+        }
+        while pending < wanted {
+            let waiting = Waiting { queue: self.name, waiting_for, bell: self.bell, layout: &self.layout };
+            machine.look_again(&mut watch, waiting, || driver.state())?;
+            pending = driver.pending_used(memory).map_err(|fault| self.fault(fault))?;
+        }
+        if asks {
+            driver.disable_notifications(memory).map_err(|fault| self.fault(fault))?;
+        }
+        self.kicks.repeated += watch.repeated();
+        machine.waited(&watch, self.name);
+        Ok(())
+    }
+
+    /// The driver looks by itself from now on.
+    pub(super) fn begin<D: BenchDriver>(
+        &mut self,
+        driver: &mut D,
+        memory: &GuestMemory,
+    ) -> Result<(), Error> {
+        driver.disable_notifications(memory).map_err(|fault| self.fault(fault))
+    }
+
+    /// Reaps all that is used, into `reaped`: slots and what the driver says.
+    pub(super) fn reap_all<D: BenchDriver>(
+        &mut self,
+        driver: &mut D,
+        memory: &GuestMemory,
+        reaped: &mut Vec<(u16, Used)>,
+    ) -> Result<(), Error> {
+        use crate::measure::clock::now;
+        reaped.clear();
+        let start = now();
+        while let Some(used) = driver.reap(memory, &mut NoProbe).map_err(|fault| self.fault(fault))? {
+            let slot = self.slots.get(usize::from(used.head)).copied().unwrap_or_default();
+            reaped.push((slot, used));
+        }
+        let ticks = now().wrapping_sub(start);
+        if !reaped.is_empty() {
+            self.reap.add(ticks, reaped.len());
+        }
+        self.used += reaped.len() as u64;
+        self.in_flight -= reaped.len() as u16;
+        Ok(())
+    }
+
+    /// `packets` more are done, and nothing goes on in the queue: now and then the driver is told so.
+    pub(super) fn quiet<D: BenchDriver>(
+        &mut self,
+        driver: &mut D,
+        memory: &GuestMemory,
+        packets: u64,
+    ) -> Result<(), Error> {
+        self.packets_since_quiet += packets;
+        if self.packets_since_quiet >= QUIET_INTERVAL { self.quiet_now(driver, memory) } else { Ok(()) }
+    }
+
+    /// Nothing goes on in the queue.
+    pub(super) fn quiet_now<D: BenchDriver>(
+        &mut self,
+        driver: &mut D,
+        memory: &GuestMemory,
+    ) -> Result<(), Error> {
+        self.packets_since_quiet = 0;
+        self.quiet_moments += u64::from(driver.quiet(memory)?);
+        Ok(())
+    }
+
+    pub(super) fn end_round(&mut self) {
+        for figures in [&mut self.add, &mut self.notify, &mut self.reap] {
+            figures.end_round();
+        }
+    }
+
+    /// Forgets the figures so far.
+    pub(super) fn forget_figures(&mut self) {
+        self.add = Figures::default();
+        self.notify = Figures::default();
+        self.reap = Figures::default();
+    }
+
+    pub(super) fn fault(&self, fault: Fault) -> Error {
+        Error::Ring { queue: self.name, fault }
+    }
+}

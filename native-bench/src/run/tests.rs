@@ -1,0 +1,123 @@
+//! What the run's tests share, and a device that misbehaves.
+
+use super::{
+    Options, Scenario, bench_driver::Bare, bring_up::bring_up, machine::Machine, memory_map::MemoryMap,
+    transmit::Transmit,
+};
+use crate::{Error, doorbell::Bell, net::Sizes};
+use ring_core::{
+    QueueConfig,
+    driver::SplitDriver,
+    indirect::{Counted, Direct, TableStrategy},
+    memory::{Memory, Ordering},
+    spec::split::Cell,
+};
+use std::{sync::atomic::AtomicBool, time::Duration};
+
+/// An ordinary run.
+pub(super) fn options() -> Options {
+    Options {
+        packets: 1000,
+        queue_size: 256,
+        elements: 3,
+        receive_elements: 2,
+        receive_bytes: 1600,
+        strategy: TableStrategy::ListCache { threshold: 4 },
+        event_index: true,
+        batch: 64,
+        scenario: Scenario::Uniform,
+        sizes: Sizes::default(),
+        seed: 1,
+        timeout: Duration::from_secs(10),
+        qemu: None,
+        device_options: Vec::new(),
+        record: None,
+        measure_recording: false,
+    }
+}
+
+#[test]
+fn rounds_are_a_twentieth_within_bounds() {
+    let round = |packets, batch| Options { packets, batch, ..options() }.round();
+    assert_eq!((round(100_000, 64), round(1000, 64), round(10_000_000, 64)), (5000, 64, 5000));
+    assert_eq!(round(100_000, 6000), 6000);
+}
+
+/// Whether there is a QEMU; if not, says why the test is skipped, or fails if one is required.
+fn have_qemu() -> bool {
+    let Err(reason) = crate::qemu::locate(None) else { return true };
+    let required = std::env::var("NATIVE_BENCH_REQUIRE_QEMU").is_ok_and(|value| value == "1");
+    assert!(!required, "NATIVE_BENCH_REQUIRE_QEMU is set, but {reason}");
+    println!("SKIPPED: {reason}");
+    false
+}
+
+/// A device that is ready, and the driver of its transmit queue.
+fn ready(interrupted: &AtomicBool) -> (Machine<'_>, Transmit, Bare<Direct>) {
+    let options = Options { timeout: Duration::from_millis(1200), ..options() };
+    let map = MemoryMap::of(&options);
+    let (machine, found) = bring_up(&options, &map, interrupted).unwrap();
+    let config = QueueConfig::new(map.transmit.layout, found.negotiated.accepted);
+    (
+        machine,
+        Transmit::new(&options, &map.transmit),
+        SplitDriver::new(&config, Counted::new(Direct)).unwrap(),
+    )
+}
+
+#[test]
+fn a_device_that_does_nothing_more_is_a_stall() {
+    if !have_qemu() {
+        return;
+    }
+    let interrupted = AtomicBool::new(false);
+    let (mut machine, mut transmit, mut driver) = ready(&interrupted);
+    transmit.round(&mut driver, &mut machine, 7).unwrap();
+    let memory = machine.memory();
+    let error =
+        transmit.queue.wait(&mut driver, &mut machine, &memory, 1, "what was never sent").unwrap_err();
+    let Error::Stalled(stall) = &error else { panic!("{error}") };
+    assert_eq!((stall.driver.published_index, stall.driver.last_used, stall.repeated), (7, 7, 1));
+    assert!(stall.fields.contains(&("avail.idx", 7)) && stall.fields.contains(&("used.idx", 7)), "{error}");
+    let text = error.to_string();
+    for part in ["the transmit queue", "what was never sent", "published 7", "avail_event", "DRIVER_OK"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
+fn a_device_that_wants_a_reset_is_heard() {
+    if !have_qemu() {
+        return;
+    }
+    let interrupted = AtomicBool::new(false);
+    let (mut machine, mut transmit, mut driver) = ready(&interrupted);
+    let memory = machine.memory();
+    // A head that no descriptor table has (S-HEAD).
+    let layout = transmit.queue.layout;
+    memory.store_u16(layout.address(Cell::AvailableEntry(0)), 9999, Ordering::Relaxed).unwrap();
+    memory.store_u16(layout.address(Cell::AvailableIndex), 1, Ordering::Release).unwrap();
+    machine.ring(Bell::Transmit).unwrap();
+    let error = transmit.queue.wait(&mut driver, &mut machine, &memory, 1, "a reset").unwrap_err();
+    let text = error.to_string();
+    assert!(matches!(error, Error::NeedsReset { .. }), "{text}");
+    assert!(text.contains("DEVICE_NEEDS_RESET") && text.contains("9999"), "{text}");
+}
+
+#[test]
+fn a_packet_that_is_changed_on_its_way_is_found() {
+    if !have_qemu() {
+        return;
+    }
+    let interrupted = AtomicBool::new(false);
+    let options = Options { timeout: Duration::from_secs(5), ..options() };
+    let map = MemoryMap::of(&options);
+    let (mut machine, found) = bring_up(&options, &map, &interrupted).unwrap();
+    let config = QueueConfig::new(map.transmit.layout, found.negotiated.accepted);
+    let mut driver: Bare<Direct> = SplitDriver::new(&config, Counted::new(Direct)).unwrap();
+    // Packets of another seed than the sink expects.
+    let mut transmit = Transmit::new(&Options { seed: 2, ..options }, &map.transmit);
+    let error = transmit.round(&mut driver, &mut machine, 1).unwrap_err();
+    assert!(matches!(error, Error::Sink(_)), "{error}");
+    assert!(error.to_string().contains("transmitted packet 0"), "{error}");
+}

@@ -1,0 +1,108 @@
+//! Running the command.
+
+use serde_json::Value;
+use std::{
+    path::Path,
+    process::{Child, Command, Output, Stdio},
+    time::{Duration, Instant},
+};
+
+/// Whether there is a QEMU; if not, says why the test is skipped, or fails if one is required.
+pub(crate) fn have_qemu() -> bool {
+    let Err(reason) = native_bench::qemu::locate(None) else { return true };
+    let required = std::env::var("NATIVE_BENCH_REQUIRE_QEMU").is_ok_and(|value| value == "1");
+    assert!(!required, "NATIVE_BENCH_REQUIRE_QEMU is set, but {reason}");
+    println!("SKIPPED: {reason}");
+    false
+}
+
+pub(crate) fn command(arguments: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_native-bench"));
+    command.arg("qemu").args(arguments.split_whitespace()).stdin(Stdio::null());
+    command
+}
+
+pub(crate) fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Runs to the end; the JSON it printed.
+pub(crate) fn report(arguments: &str, record: &Path) -> Value {
+    let output = command(arguments).arg("--json").arg("--record").arg(record).output().unwrap();
+    assert!(output.status.success(), "{arguments}: {}", stderr(&output));
+    serde_json::from_slice(&output.stdout).expect("standard output holds JSON and nothing else")
+}
+
+/// A run that goes on until it is ended; killed when dropped.
+pub(crate) struct Running {
+    pub(crate) bench: Child,
+    pub(crate) qemu: i32,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.bench.kill();
+        let _ = self.bench.wait();
+    }
+}
+
+impl Running {
+    /// Starts a run of many packets and waits until they are on their way: the recording has begun to grow.
+    pub(crate) fn start(arguments: &str, record: &Path) -> Self {
+        let mut command = command(arguments);
+        command.arg("--packets=1000000000").arg("--record").arg(record);
+        let bench = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut running = Running { bench, qemu: 0 };
+        let partial = record.with_extension("vqt.partial");
+        until("the recording grows", || {
+            assert_eq!(running.bench.try_wait().unwrap(), None, "the run ended at once");
+            std::fs::metadata(&partial).is_ok_and(|file| file.len() > 1 << 16)
+        });
+        running.qemu = child_of(running.bench.id());
+        running
+    }
+
+    /// Waits for its end.
+    pub(crate) fn end(mut self) -> Output {
+        let mut ended = None;
+        until("the run ends", || {
+            ended = self.bench.try_wait().unwrap();
+            ended.is_some()
+        });
+        let read = |stream: &mut dyn std::io::Read| {
+            let mut bytes = Vec::new();
+            stream.read_to_end(&mut bytes).unwrap();
+            bytes
+        };
+        let stdout = read(self.bench.stdout.as_mut().unwrap());
+        let stderr = read(self.bench.stderr.as_mut().unwrap());
+        Output { status: ended.unwrap(), stdout, stderr }
+    }
+}
+
+/// Checks again and again, for a minute at most.
+pub(crate) fn until(what: &str, mut condition: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < Duration::from_secs(60), "in vain: {what}");
+        std::thread::park_timeout(Duration::from_millis(2));
+    }
+}
+
+/// The only child of a process.
+fn child_of(id: u32) -> i32 {
+    let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap();
+    children.trim().parse().unwrap()
+}
+
+/// Whether a process runs; one that ended and was not waited for does not.
+pub(crate) fn is_alive(id: i32) -> bool {
+    let Ok(stat) = std::fs::read_to_string(format!("/proc/{id}/stat")) else { return false };
+    let state = stat.rsplit(") ").next().and_then(|rest| rest.chars().next());
+    !matches!(state, Some('Z' | 'X') | None)
+}
+
+pub(crate) fn signal(id: i32, signal: rustix::process::Signal) {
+    let process = rustix::process::Pid::from_raw(id).unwrap();
+    rustix::process::kill_process(process, signal).unwrap();
+}

@@ -1,0 +1,151 @@
+//! Packets both ways, and the recordings of them.
+
+use crate::bench::{command, have_qemu, report, stderr};
+use ring_core::{
+    indirect::TableStrategy,
+    replay::QueueReplay,
+    trace::{Call, Trace},
+};
+use serde_json::Value;
+use std::{collections::BTreeSet, ops::ControlFlow, path::Path, rc::Rc};
+
+/// Replays every queue and compares its memory at every checkpoint. Returns the trace.
+fn replay(file: &Path) -> Rc<Trace> {
+    let trace = Rc::new(Trace::open(std::fs::read(file).unwrap()).unwrap());
+    assert_eq!(trace.header().queues.len(), 2);
+    for queue in 0..2 {
+        let replay = QueueReplay::open(trace.clone(), queue, |_| ControlFlow::Continue(())).unwrap().unwrap();
+        let report = replay.report();
+        assert_eq!(report.first_difference, None, "queue {queue}");
+        assert_eq!(report.calls, trace.calls(queue));
+        assert!(report.identical >= 10, "{} checkpoints", report.identical);
+    }
+    trace
+}
+
+fn number(report: &Value, path: &str) -> u64 {
+    report.pointer(path).and_then(Value::as_u64).unwrap_or_else(|| panic!("no number {path} in {report}"))
+}
+
+/// The lengths of the buffers that a queue's driver added.
+fn elements(trace: &Trace, queue: usize) -> BTreeSet<usize> {
+    let blocks = 0..trace.blocks(queue).len();
+    let records = blocks.flat_map(|block| trace.read_block(queue, block).unwrap());
+    records
+        .filter_map(|record| match record.call {
+            Call::Add { readable, writable, .. } => Some(readable.len() + writable.len()),
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn a_thousand_packets_each_way_in_every_combination() {
+    if !have_qemu() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for table in ["none", "alloc", "list"] {
+        for event_index in ["on", "off"] {
+            let file = folder.path().join(format!("{table}-{event_index}.vqt"));
+            let arguments =
+                format!("--packets 1000 --table {table} --event-idx {event_index} --no-measure-recording");
+            let report = report(&arguments, &file);
+            for direction in ["transmit", "receive"] {
+                for what in ["sent", "used", "verified"] {
+                    assert_eq!(
+                        number(&report, &format!("/{direction}/{what}")),
+                        1000,
+                        "{direction} {what}: {report}"
+                    );
+                }
+                assert_eq!(number(&report, &format!("/{direction}/kicks/repeated")), 0);
+            }
+            assert!(number(&report, "/transmit/kicks/sent") > 0);
+            let allocations = number(&report, "/transmit/tables/allocations");
+            let hits = number(&report, "/transmit/tables/hits");
+            match table {
+                "none" => assert_eq!((allocations, hits), (0, 0)),
+                "alloc" => assert_eq!((allocations, hits), (1000, 0)),
+                _ => assert!(allocations <= 256 && allocations + hits == 1000, "{allocations} and {hits}"),
+            }
+            let features = report["queue"]["features"].as_array().unwrap();
+            let has = |name: &str| features.iter().any(|feature| feature == name);
+            assert_eq!((has("EVENT_IDX"), has("INDIRECT_DESC")), (event_index == "on", table != "none"));
+
+            let trace = replay(&file);
+            assert!(trace.header().source.implementation.starts_with("QEMU "));
+            assert_eq!(elements(&trace, 1), BTreeSet::from([3]));
+            assert_eq!(trace.calls(0) + trace.calls(1), number(&report, "/recorded/calls"));
+        }
+    }
+}
+
+#[test]
+fn a_mixed_run_has_all_kinds_of_buffers_and_replays() {
+    if !have_qemu() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mixed.vqt");
+    let report = report("--scenario mixed", &file);
+    let (verified, buffers) = (number(&report, "/receive/verified"), number(&report, "/receive/used"));
+    assert_eq!((number(&report, "/transmit/verified"), verified), (400, 400));
+    assert!(buffers > verified, "some packets take several buffers");
+    let tables = &report["transmit"]["tables"];
+    for what in ["allocations", "frees", "hits"] {
+        assert!(tables[what].as_u64() > Some(0), "{what}: {tables}");
+    }
+    let trace = replay(&file);
+    assert_eq!(elements(&trace, 0), (1..=3).collect());
+    assert_eq!(elements(&trace, 1), (1..=6).collect());
+    assert_eq!(trace.header().queues[1].strategy, TableStrategy::ListCache { threshold: 4 });
+}
+
+#[test]
+fn small_queues_single_elements_and_many_work() {
+    if !have_qemu() {
+        return;
+    }
+    for arguments in [
+        "--queue-size 1 --elements 1 --batch 1 --packets 50",
+        "--queue-size 64 --elements 64 --table none --packets 200",
+        "--queue-size 8 --elements 3 --table none --receive-elements 3 --packets 300",
+        "--receive-bytes 128 --receive-elements 2 --packets 300 --batch 500",
+    ] {
+        let output = command(arguments).output().unwrap();
+        assert!(output.status.success(), "{arguments}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn the_cost_of_recording_is_measured_and_told() {
+    if !have_qemu() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let report = report("--packets 5000 --table alloc", &folder.path().join("run.vqt"));
+    let cost = &report["recording_cost"];
+    assert_eq!(cost["pairs"], 10);
+    assert!(
+        cost["unrecorded"]["minimum"].as_f64() > Some(0.0) && cost["ratio"]["median"].as_f64() > Some(0.0),
+        "{cost}"
+    );
+}
+
+#[test]
+fn a_doorbell_that_was_not_heard_is_rung_again_and_told() {
+    if !have_qemu() {
+        return;
+    }
+    // This QEMU timer puts off for seconds what is sent, unless the doorbell rings once more meanwhile. It runs
+    // when the first packet comes, since QEMU rings once itself, but not when the second does.
+    let slow =
+        "--packets 2 --device-option tx=timer --device-option x-txtimer=4000000000 --timeout 1 --batch 1";
+    let output = command(slow).arg("--json").output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(number(&report, "/transmit/kicks/repeated"), 1);
+    assert!(stderr(&output).contains("1 kicks repeated"), "{}", stderr(&output));
+    assert_eq!(report["doorbell"]["kind"], "qtest", "eventfds are no longer trusted");
+}
