@@ -1,9 +1,5 @@
 //! Which CPU does what: the driver's work is measured, so QEMU's threads keep away from its CPU.
 
-use rustix::{
-    process::Pid,
-    thread::{CpuSet, sched_getaffinity, sched_setaffinity},
-};
 use serde::Serialize;
 
 /// Who runs where.
@@ -17,7 +13,13 @@ pub struct Pinning {
 
 /// Pins the calling thread and the process `qemu` to the first and the last CPU this process may use. `None` if there
 /// is only one, or the system does not allow it; then nobody is pinned.
+#[cfg(target_os = "linux")]
 pub fn pin(qemu: u32) -> Option<Pinning> {
+    use rustix::{
+        process::Pid,
+        thread::{CpuSet, sched_getaffinity, sched_setaffinity},
+    };
+
     let allowed = sched_getaffinity(None).ok()?;
     let mut cpus = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu));
     let (bench, qemu_cpu) = (cpus.next()?, cpus.next_back()?);
@@ -32,4 +34,10 @@ pub fn pin(qemu: u32) -> Option<Pinning> {
     }
     sched_setaffinity(None, &only(bench)).ok()?;
     Some(Pinning { bench, qemu: qemu_cpu })
+}
+
+/// Nobody is pinned here.
+#[cfg(not(target_os = "linux"))]
+pub fn pin(_qemu: u32) -> Option<Pinning> {
+    None
 }

@@ -1,10 +1,10 @@
 //! How far a run is, on standard error: a bar on a terminal, a few lines elsewhere.
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use native_bench::run::Progress;
 use std::io::IsTerminal;
 
-const PACKETS: &str = "{prefix} [{bar:30}] {pos}/{len} packets, {per_sec}, {eta} left";
+const PACKETS: &str = "{prefix} [{bar:30}] {pos}/{len} packets, {rate}, {eta} left";
 const COMPARING: &str = "{prefix} [{bar:30}] {pos}/{len} pairs, {eta} left";
 
 /// Draws it.
@@ -40,12 +40,20 @@ impl Display {
         let bar = match &mut self.bar {
             Some(bar) if bar.prefix() == what => bar,
             place => {
+                let rate = |state: &ProgressState, text: &mut dyn std::fmt::Write| {
+                    // The bar's text cannot fail to grow.
+                    let _ = write!(text, "{:.0}/s", state.per_sec());
+                };
                 let style =
                     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
                 if let Some(old) = place.take() {
                     old.finish_and_clear();
                 }
-                place.insert(ProgressBar::new(of).with_style(style.progress_chars("=> ")).with_prefix(what))
+                place.insert(
+                    ProgressBar::new(of)
+                        .with_style(style.with_key("rate", rate).progress_chars("=> "))
+                        .with_prefix(what),
+                )
             }
         };
         bar.set_position(done);

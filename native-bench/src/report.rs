@@ -2,12 +2,12 @@
 
 use native_bench::{
     measure::{Quantiles, Spread},
-    run::{RECORDING_BOUND, RecordingCost, Report, Ticks, Traffic},
+    run::{DriverTicks, RECORDING_BOUND, RecordingCost, Report, Ticks, Traffic},
 };
 use std::fmt::Write;
 
 /// Width of the first column.
-const LABEL: usize = 22;
+const LABEL: usize = 26;
 
 /// The lines of the summary.
 pub(crate) fn render(report: &Report) -> String {
@@ -60,9 +60,9 @@ pub(crate) fn render(report: &Report) -> String {
         );
     }
     if let Some(cost) = &report.recording_cost {
-        recording_cost(&mut text, cost, report.recording_cost_is_bounded);
+        recording_cost(&mut text, cost, report);
     }
-    text.0
+    text.text
 }
 
 fn up_to(report: &Report) -> &'static str {
@@ -91,9 +91,7 @@ fn direction(text: &mut Lines, name: &str, verb: &str, traffic: &Traffic, unit: 
         );
     }
     let with = if traffic.recorded { ", recording included" } else { "" };
-    for (part, ticks) in [("add", &traffic.add), ("notify", &traffic.notify), ("reap", &traffic.reap)] {
-        text.line(part, self::ticks(ticks.as_ref(), &format!("{unit}/buffer{with}")));
-    }
+    driver(text, "", &traffic.driver, &format!("{unit}/buffer{with}"));
     text.line(
         "tables",
         format!(
@@ -101,6 +99,12 @@ fn direction(text: &mut Lines, name: &str, verb: &str, traffic: &Traffic, unit: 
             tables.allocations, tables.frees, tables.hits, tables.bytes_held, tables.high_water
         ),
     );
+}
+
+fn driver(text: &mut Lines, prefix: &str, driver: &DriverTicks, unit: &str) {
+    for (part, ticks) in [("add", &driver.add), ("notify+doorbell", &driver.notify), ("reap", &driver.reap)] {
+        text.line(&format!("{prefix}{part}"), self::ticks(ticks.as_ref(), unit));
+    }
 }
 
 fn spread(spread: Option<&Spread>, unit: &str) -> String {
@@ -117,32 +121,40 @@ fn ticks(ticks: Option<&Ticks>, unit: &str) -> String {
     format!("{rounds:<36} {unit}; all batches p10 {p10:.1}, median {median:.1}, p90 {p90:.1}")
 }
 
-fn recording_cost(text: &mut Lines, cost: &RecordingCost, bounded: bool) {
+fn recording_cost(text: &mut Lines, cost: &RecordingCost, report: &Report) {
     text.heading("cost of recording");
     let rounds = format!("packets/s, {} rounds of {} packets, both directions", cost.pairs, cost.packets);
     text.line("not recorded", format!("{:<36} {rounds}", cost.unrecorded));
     text.line("recorded", format!("{:<36} {rounds}", cost.recorded));
     let Quantiles { p10, median, p90 } = cost.ratio;
     text.line("ratio", format!("median {median:.3} (p10 {p10:.3}, p90 {p90:.3}) of pairs in turn"));
-    let verdict = match (bounded, cost.percent <= RECORDING_BOUND) {
+    let verdict = match (report.recording_cost_is_bounded, cost.percent <= RECORDING_BOUND) {
         (false, _) => format!("no bound: that of {RECORDING_BOUND} % is for uniform batches of 64"),
         (true, true) => format!("within the bound of {RECORDING_BOUND} %"),
         (true, false) => format!("OVER the bound of {RECORDING_BOUND} %"),
     };
     text.line("cost", format!("{:.1} % of the packet rate, {verdict}", cost.percent));
+    let unit = format!("{}/buffer, not recorded", report.clock.unit);
+    driver(text, "transmit ", &cost.transmit_driver, &unit);
+    driver(text, "receive ", &cost.receive_driver, &unit);
 }
 
+/// Lines of a label and a value; those below a heading are indented.
 #[derive(Default)]
-struct Lines(String);
+struct Lines {
+    text: String,
+    indent: usize,
+}
 
 impl Lines {
     fn heading(&mut self, name: &str) {
+        self.indent = 2;
         // Writing to a string cannot fail.
-        let _ = writeln!(self.0, "{name}");
+        let _ = writeln!(self.text, "{name}");
     }
 
     fn line(&mut self, label: &str, value: String) {
-        let indent = if self.0.lines().any(|line| !line.contains("  ")) { 2 } else { 0 };
-        let _ = writeln!(self.0, "{:indent$}{label:<width$}{value}", "", width = LABEL - indent);
+        let (indent, width) = (self.indent, LABEL - self.indent);
+        let _ = writeln!(self.text, "{:indent$}{label:<width$}{value}", "");
     }
 }

@@ -16,7 +16,7 @@ mod transmit;
 mod workload;
 
 pub use options::{Options, Scenario};
-pub use queue::{Kicks, Ticks};
+pub use queue::{DriverTicks, Kicks, Ticks};
 pub use recording::{RECORDING_BOUND, Recorded, RecordingCost};
 pub use report::{ClockFacts, DoorbellFacts, QemuFacts, QueueFacts, Report, Traffic};
 pub use stall::Stall;
@@ -210,7 +210,7 @@ impl Run<'_> {
         queues.transmit.queue.begin(transmit_driver, &memory)?;
         queues.receive.fill(receive_driver, machine)?;
         // Filling is not what later batches are like.
-        queues.receive.queue.forget_figures();
+        queues.receive.queue.figures = queue::DriverFigures::default();
         let of = self.options.packets * 2;
         while queues.transmit.sent < self.options.packets {
             let packets = self.options.round().min(self.options.packets - queues.transmit.sent);
@@ -246,9 +246,7 @@ impl Run<'_> {
             rate: Spread::of(rates),
             kicks: queue.kicks,
             recorded,
-            add: queue.add.clone().ticks(),
-            notify: queue.notify.clone().ticks(),
-            reap: queue.reap.clone().ticks(),
+            driver: queue.figures.clone().ticks(),
             tables: driver.tables(),
         };
         let Queues { receive, transmit, receive_rates, transmit_rates } = queues;

@@ -43,9 +43,40 @@ pub struct Ticks {
     pub batches: Quantiles,
 }
 
-/// Figures of one part of the work while they are taken.
+/// The parts of the driver's work; none where nothing was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct DriverTicks {
+    /// `add` of every buffer and `publish`.
+    pub add: Option<Ticks>,
+    /// `notify` and the doorbell.
+    pub notify: Option<Ticks>,
+    /// `reap`.
+    pub reap: Option<Ticks>,
+}
+
+/// Figures of the driver's work while they are taken.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Figures {
+pub(super) struct DriverFigures {
+    add: Figures,
+    notify: Figures,
+    reap: Figures,
+}
+
+impl DriverFigures {
+    fn end_round(&mut self) {
+        for part in [&mut self.add, &mut self.notify, &mut self.reap] {
+            part.end_round();
+        }
+    }
+
+    pub(super) fn ticks(self) -> DriverTicks {
+        DriverTicks { add: self.add.ticks(), notify: self.notify.ticks(), reap: self.reap.ticks() }
+    }
+}
+
+/// Figures of one part of the work.
+#[derive(Clone, Debug, Default)]
+struct Figures {
     round: Vec<f64>,
     rounds: Vec<f64>,
     batches: Vec<f64>,
@@ -54,7 +85,7 @@ pub(super) struct Figures {
 impl Figures {
     /// `ticks` for a batch of `buffers`.
     #[inline]
-    pub(super) fn add(&mut self, ticks: u64, buffers: usize) {
+    fn add(&mut self, ticks: u64, buffers: usize) {
         self.round.push(ticks as f64 / buffers.max(1) as f64);
     }
 
@@ -63,7 +94,7 @@ impl Figures {
         self.batches.append(&mut self.round);
     }
 
-    pub(super) fn ticks(mut self) -> Option<Ticks> {
+    fn ticks(mut self) -> Option<Ticks> {
         self.end_round();
         Some(Ticks { rounds: Spread::of(&self.rounds)?, batches: Quantiles::of(&mut self.batches)? })
     }
@@ -86,12 +117,7 @@ pub(super) struct Queue {
     pub(super) layout: Layout,
     pub(super) pool: BufferPool,
     pub(super) kicks: Kicks,
-    /// Of `add` and `publish`.
-    pub(super) add: Figures,
-    /// Of `notify` and the doorbell.
-    pub(super) notify: Figures,
-    /// Of `reap`.
-    pub(super) reap: Figures,
+    pub(super) figures: DriverFigures,
     /// Buffers the device gave back.
     pub(super) used: u64,
     /// Buffers with the device.
@@ -119,9 +145,7 @@ impl Queue {
             layout: memory.layout,
             pool: memory.pool.clone(),
             kicks: Kicks::default(),
-            add: Figures::default(),
-            notify: Figures::default(),
-            reap: Figures::default(),
+            figures: DriverFigures::default(),
             used: 0,
             in_flight: 0,
             quiet_moments: 0,
@@ -184,8 +208,8 @@ impl Queue {
             self.kicks.suppressed += 1;
         }
         let notified = now();
-        self.add.add(published.wrapping_sub(start), added);
-        self.notify.add(notified.wrapping_sub(published), added);
+        self.figures.add.add(published.wrapping_sub(start), added);
+        self.figures.notify.add(notified.wrapping_sub(published), added);
         self.in_flight += added as u16;
         self.forget_prepared(added);
         Ok(added)
@@ -254,7 +278,7 @@ impl Queue {
         }
         let ticks = now().wrapping_sub(start);
         if !reaped.is_empty() {
-            self.reap.add(ticks, reaped.len());
+            self.figures.reap.add(ticks, reaped.len());
         }
         self.used += reaped.len() as u64;
         self.in_flight -= reaped.len() as u16;
@@ -284,16 +308,7 @@ impl Queue {
     }
 
     pub(super) fn end_round(&mut self) {
-        for figures in [&mut self.add, &mut self.notify, &mut self.reap] {
-            figures.end_round();
-        }
-    }
-
-    /// Forgets the figures so far.
-    pub(super) fn forget_figures(&mut self) {
-        self.add = Figures::default();
-        self.notify = Figures::default();
-        self.reap = Figures::default();
+        self.figures.end_round();
     }
 
     pub(super) fn fault(&self, fault: Fault) -> Error {

@@ -6,6 +6,7 @@ use super::{
     machine::Machine,
     memory_map::QueueMemory,
     options::{Options, Scenario},
+    queue::{DriverFigures, DriverTicks},
     receive::Receive,
     transmit::Transmit,
 };
@@ -26,7 +27,7 @@ use std::{
     fs::File,
     io::{self, BufWriter},
     path::{Path, PathBuf},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 /// Buffer in front of the file, in bytes.
@@ -61,13 +62,17 @@ pub struct RecordingCost {
     pub ratio: Quantiles,
     /// Part of the rate that is lost, in percent: 100 less the median ratio.
     pub percent: f64,
+    /// Ticks per transmit buffer in the unrecorded rounds.
+    pub transmit_driver: DriverTicks,
+    /// Ticks per receive buffer in the unrecorded rounds.
+    pub receive_driver: DriverTicks,
 }
 
 /// The most that recording may cost, in percent of the unrecorded packet rate with batches of 64.
 pub const RECORDING_BOUND: f64 = 15.0;
 
 /// Pairs of rounds that are compared.
-const PAIRS: usize = 10;
+const PAIRS: usize = 20;
 
 type Output = BufWriter<File>;
 type Recorder<T, C> = RecordedDriver<Bare<T>, Output, C>;
@@ -175,33 +180,33 @@ pub(super) fn measure_cost<T: TableSource>(
     let file = tempfile::tempfile().map_err(|source| Error::System { what: "a temporary file", source })?;
     let failed = |source| Error::System { what: "a recording that is not kept", source };
     let (mut recorded, mut unrecorded, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    let mut figures = [DriverFigures::default(), DriverFigures::default()];
     for pair in 0..=PAIRS {
+        if pair == 1 {
+            figures = Default::default();
+        }
         let mut rates = [0.0; 2];
         // Which of the two comes first changes, so that neither gains from it.
         let order = if pair.is_multiple_of(2) { [0, 1] } else { [1, 0] };
         for which in order {
-            let elapsed = if which == 0 {
-                both(
-                    machine,
-                    (&mut *receive, &mut *transmit),
-                    (&mut receive_driver, &mut transmit_driver),
-                    packets,
-                )?
+            let start = Instant::now();
+            if which == 0 {
+                // The unrecorded rounds' figures are kept apart.
+                swap_figures(&mut figures, receive, transmit);
+                let drivers = (&mut receive_driver, &mut transmit_driver);
+                both(machine, (&mut *receive, &mut *transmit), drivers, packets)?;
+                swap_figures(&mut figures, receive, transmit);
             } else {
                 let copy = file.try_clone().map_err(failed)?;
                 let recording = Recording::start(copy, header).map_err(failed)?;
                 let [mut receiver, mut transmitter] =
                     recording.wrap(receive_driver, transmit_driver).map_err(failed)?;
-                let elapsed = both(
-                    machine,
-                    (&mut *receive, &mut *transmit),
-                    (&mut receiver, &mut transmitter),
-                    packets,
-                )?;
+                both(machine, (&mut *receive, &mut *transmit), (&mut receiver, &mut transmitter), packets)?;
+                // The rest of the recording is written here, and so is part of its cost.
                 (receive_driver, transmit_driver) = (receiver.into_driver(), transmitter.into_driver());
                 recording.writer.finish().map_err(failed)?;
-                elapsed
-            };
+            }
+            let elapsed = start.elapsed();
             if let Some(rate) = rates.get_mut(which) {
                 *rate = 2.0 * packets as f64 / elapsed.as_secs_f64();
             }
@@ -220,7 +225,23 @@ pub(super) fn measure_cost<T: TableSource>(
         return Ok(None);
     };
     let percent = 100.0 * (1.0 - ratio.median);
-    Ok(Some(RecordingCost { pairs: PAIRS, packets: 2 * packets, unrecorded, recorded, ratio, percent }))
+    let [receive_driver, transmit_driver] = figures.map(DriverFigures::ticks);
+    Ok(Some(RecordingCost {
+        pairs: PAIRS,
+        packets: 2 * packets,
+        unrecorded,
+        recorded,
+        ratio,
+        percent,
+        transmit_driver,
+        receive_driver,
+    }))
+}
+
+fn swap_figures(figures: &mut [DriverFigures; 2], receive: &mut Receive, transmit: &mut Transmit) {
+    let [of_receive, of_transmit] = figures;
+    std::mem::swap(of_receive, &mut receive.queue.figures);
+    std::mem::swap(of_transmit, &mut transmit.queue.figures);
 }
 
 /// Packets of one direction in a round of the comparison.
@@ -234,11 +255,9 @@ fn both<D: BenchDriver>(
     (receive, transmit): (&mut Receive, &mut Transmit),
     (receive_driver, transmit_driver): (&mut D, &mut D),
     packets: u64,
-) -> Result<Duration, Error> {
-    let start = Instant::now();
+) -> Result<(), Error> {
     transmit.round(transmit_driver, machine, packets)?;
-    receive.round(receive_driver, machine, packets)?;
-    Ok(start.elapsed())
+    receive.round(receive_driver, machine, packets)
 }
 
 /// Whether the figure can be held against [`RECORDING_BOUND`].

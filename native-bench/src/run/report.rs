@@ -1,7 +1,7 @@
 //! What a run found, for programs; [`crate::report`] prints it for people.
 
 use super::{
-    queue::{Kicks, Ticks},
+    queue::{DriverTicks, Kicks},
     recording::{Recorded, RecordingCost},
 };
 use crate::{cpus::Pinning, measure::Spread};
@@ -103,12 +103,8 @@ pub struct Traffic {
     pub kicks: Kicks,
     /// Whether the ticks hold the recording of the calls too.
     pub recorded: bool,
-    /// Ticks per buffer of `add` and `publish`.
-    pub add: Option<Ticks>,
-    /// Ticks per buffer of `notify` and the doorbell.
-    pub notify: Option<Ticks>,
-    /// Ticks per buffer of `reap`.
-    pub reap: Option<Ticks>,
+    /// Ticks per buffer of the driver's work.
+    pub driver: DriverTicks,
     /// What indirect tables cost.
     pub tables: TableStatistics,
 }

@@ -126,11 +126,24 @@ fn the_cost_of_recording_is_measured_and_told() {
     let folder = tempfile::tempdir().unwrap();
     let report = report("--packets 5000 --table alloc", &folder.path().join("run.vqt"));
     let cost = &report["recording_cost"];
-    assert_eq!(cost["pairs"], 10);
+    assert_eq!(cost["pairs"], 20);
     assert!(
         cost["unrecorded"]["minimum"].as_f64() > Some(0.0) && cost["ratio"]["median"].as_f64() > Some(0.0),
         "{cost}"
     );
+}
+
+#[test]
+fn without_eventfds_doorbells_go_through_qtest() {
+    if !have_qemu() {
+        return;
+    }
+    let output = command("--packets 500 --device-option ioeventfd=off --json").output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((number(&report, "/transmit/verified"), number(&report, "/receive/verified")), (500, 500));
+    assert_eq!(report["doorbell"]["kind"], "qtest");
+    assert!(report["doorbell"]["reason"].as_str().unwrap().contains("0 eventfds for 3 queues"), "{report}");
 }
 
 #[test]
