@@ -33,6 +33,10 @@ impl QueueConfig {
     /// Sets the indices of a ring whose memory is zeroed to the start index. Neither side does it by itself: each only
     /// ever writes what is its own.
     pub fn initialise<M: Memory>(&self, memory: &M) -> Result<(), OutOfRange> {
+        // A packed ring holds no index.
+        if self.format() == Format::Packed {
+            return Ok(());
+        }
         for cell in [Cell::AvailableIndex, Cell::UsedIndex] {
             memory.store_u16(self.layout.address(cell), self.start_index, Ordering::Relaxed)?;
         }

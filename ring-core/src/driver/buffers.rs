@@ -279,16 +279,25 @@ impl<T: TableSource> Buffers<T> {
         self.in_flight.get(id as usize)?.as_ref()
     }
 
-    /// With `IN_ORDER`: the ring descriptors of every buffer from the next to come back up to this one.
-    pub(super) fn descriptors_until(&self, id: u16) -> u16 {
-        let mut sum = 0;
-        for next in &self.order {
-            sum += self.get(*next).map_or(0, |buffer| buffer.descriptors);
+    /// How many buffers, and how many ring descriptors of them, did not come back yet of a batch whose element was taken.
+    pub(super) fn left_of_batch(&self) -> (u16, u16) {
+        self.batch.and_then(|batch| self.stands_for(batch.last, 0)).unwrap_or_default()
+    }
+
+    /// How many buffers, and how many ring descriptors of them, a used element that names `id` stands for, when `passed`
+    /// buffers were used before it that did not come back yet.
+    pub(super) fn stands_for(&self, id: u16, passed: u16) -> Option<(u16, u16)> {
+        if !self.in_order {
+            return Some((1, self.get(id)?.descriptors));
+        }
+        let mut descriptors = 0;
+        for (count, next) in (1..).zip(self.order.iter().skip(passed.into())) {
+            descriptors += self.get(*next)?.descriptors;
             if *next == id {
-                break;
+                return Some((count, descriptors));
             }
         }
-        sum
+        None
     }
 
     pub(super) fn tables(&self) -> &T {

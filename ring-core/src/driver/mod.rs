@@ -33,9 +33,9 @@ pub trait Driver {
     /// Used buffers that wait to be reaped.
     fn pending_used<M: Memory>(&mut self, memory: &M) -> Result<u16, Fault>;
 
-    /// Calls `each` with id and length of every used buffer that waits to be reaped, without reaping any. They are
-    /// checked only when they are reaped.
-    fn peek_used<M: Memory>(&mut self, memory: &M, each: impl FnMut(u16, u32)) -> Result<(), Fault>;
+    /// Calls `each` with every used element that waits, without taking any: id, length, and for how many buffers it
+    /// stands (more than 1 only with `IN_ORDER`). They are checked only when they are reaped.
+    fn peek_used<M: Memory>(&mut self, memory: &M, each: impl FnMut(u16, u32, u16)) -> Result<(), Fault>;
 
     /// Gets the next used buffer back, if there is one.
     fn reap<M: Memory, P: Probe>(&mut self, memory: &M, probe: &mut P) -> Result<Option<Used>, Fault>;

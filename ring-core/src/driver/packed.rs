@@ -261,25 +261,26 @@ impl<T: TableSource> Driver for PackedDriver<T> {
     }
 
     fn pending_used<M: Memory>(&mut self, memory: &M) -> Result<u16, Fault> {
-        let mut pending = 0;
-        self.peek_used(memory, |_, _| pending += 1)?;
+        let (mut pending, _) = self.buffers.left_of_batch();
+        self.peek_used(memory, |_, _, buffers| pending += buffers)?;
         Ok(pending)
     }
 
-    fn peek_used<M: Memory>(&mut self, memory: &M, mut each: impl FnMut(u16, u32)) -> Result<(), Fault> {
+    fn peek_used<M: Memory>(&mut self, memory: &M, mut each: impl FnMut(u16, u32, u16)) -> Result<(), Fault> {
         self.buffers.check_broken()?;
-        let mut position = self.state.next_used;
-        for _ in 0..self.buffers.published.wrapping_sub(self.buffers.reaped) {
+        // The position moves on with each buffer that comes back, not with each element.
+        let (mut passed, descriptors) = self.buffers.left_of_batch();
+        let mut position = self.state.next_used.advance(descriptors, self.layout.queue_size);
+        while passed < self.buffers.published.wrapping_sub(self.buffers.reaped) {
             let Some(used) = self.used_at(memory, position)? else { break };
-            each(used.id, used.length);
             // With a wrong id there is no telling where the next one would be; reaping finds the fault.
-            let Some(buffer) = self.buffers.get(used.id) else { break };
-            let skipped = if self.buffers.in_order {
-                self.buffers.descriptors_until(used.id)
-            } else {
-                buffer.descriptors
+            let Some((buffers, descriptors)) = self.buffers.stands_for(used.id, passed) else {
+                each(used.id, used.length, 1);
+                break;
             };
-            position = position.advance(skipped, self.layout.queue_size);
+            each(used.id, used.length, buffers);
+            passed += buffers;
+            position = position.advance(descriptors, self.layout.queue_size);
         }
         Ok(())
     }

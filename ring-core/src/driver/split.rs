@@ -300,11 +300,16 @@ impl<T: TableSource> Driver for SplitDriver<T> {
         Ok(pending)
     }
 
-    fn peek_used<M: Memory>(&mut self, memory: &M, mut each: impl FnMut(u16, u32)) -> Result<(), Fault> {
-        for ahead in 0..self.pending_used(memory)? {
-            let slot = slot(&self.layout, self.buffers.reaped.wrapping_add(ahead));
+    fn peek_used<M: Memory>(&mut self, memory: &M, mut each: impl FnMut(u16, u32, u16)) -> Result<(), Fault> {
+        let pending = self.pending_used(memory)?;
+        let (mut passed, _) = self.buffers.left_of_batch();
+        while passed < pending {
+            let slot = slot(&self.layout, self.buffers.reaped.wrapping_add(passed));
             let entry = self.layout.address(Cell::UsedEntry(slot));
-            each(memory.load_u32(entry)? as u16, memory.load_u32(entry + 4)?);
+            let (id, length) = (memory.load_u32(entry)? as u16, memory.load_u32(entry + 4)?);
+            let (buffers, _) = self.buffers.stands_for(id, passed).unwrap_or((1, 1));
+            each(id, length, buffers);
+            passed += buffers;
         }
         Ok(())
     }

@@ -24,6 +24,11 @@ impl<S> Threshold<S> {
     pub fn new(source: S, free: u16) -> Self {
         Threshold { source, free }
     }
+
+    /// The strategy behind.
+    pub fn source(&self) -> &S {
+        &self.source
+    }
 }
 
 impl<S: TableSource> TableSource for Threshold<S> {

@@ -21,7 +21,7 @@ pub struct RecordedDriver<D, W: Write, C> {
     clock: C,
     // Heads in the order in which they were made available, not yet known to be taken.
     available: VecDeque<u16>,
-    // By head: taken by the device, not yet used.
+    // By head: taken by the device, not yet named in a used element.
     taken: Vec<bool>,
     // The device's wish as last recorded.
     wish: u32,
@@ -70,12 +70,12 @@ impl<D: Driver, W: Write, C: FnMut() -> u64> RecordedDriver<D, W, C> {
     /// Records what the device has used since the last look.
     fn observe<M: Memory>(&mut self, memory: &M) -> Result<(), Fault> {
         let mut used = Vec::new();
-        self.driver.peek_used(memory, |head, length| used.push((head, length)))?;
+        self.driver.peek_used(memory, |head, length, buffers| used.push((head, length, buffers)))?;
         if used.is_empty() {
             return Ok(());
         }
-        self.observed = used.len() as u16;
-        for (head, length) in used {
+        for (head, length, buffers) in used {
+            self.observed += buffers;
             while !self.taken.get(head as usize).copied().unwrap_or(true) {
                 let Some(available) = self.available.pop_front() else { break };
                 self.taken[available as usize] = true;
@@ -84,7 +84,12 @@ impl<D: Driver, W: Write, C: FnMut() -> u64> RecordedDriver<D, W, C> {
             if let Some(taken) = self.taken.get_mut(head as usize) {
                 *taken = false;
             }
-            self.record(Call::Complete { head, length });
+            let batch = buffers > 1;
+            self.record(if batch {
+                Call::CompleteBatch { head, length }
+            } else {
+                Call::Complete { head, length }
+            });
         }
         self.record(Call::PublishUsed);
         self.record(Call::NotifyUsed { sent: None });
@@ -149,7 +154,7 @@ impl<D: Driver, W: Write, C: FnMut() -> u64> Driver for RecordedDriver<D, W, C> 
         self.driver.pending_used(memory)
     }
 
-    fn peek_used<M: Memory>(&mut self, memory: &M, each: impl FnMut(u16, u32)) -> Result<(), Fault> {
+    fn peek_used<M: Memory>(&mut self, memory: &M, each: impl FnMut(u16, u32, u16)) -> Result<(), Fault> {
         self.driver.peek_used(memory, each)
     }
 
