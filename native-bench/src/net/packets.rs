@@ -161,24 +161,13 @@ impl PacketPattern {
             return Ok(());
         }
         let (expected, got) = (scratch.len(), arrived.len());
-        if expected != got {
-            return Err(PacketError::Length { direction, packet: number, expected, got });
+        let mut pairs = scratch.iter().zip(arrived).enumerate();
+        match pairs.find(|(_, (expected, got))| expected != got) {
+            Some((offset, (&expected, &got))) if scratch.len() == arrived.len() => {
+                Err(PacketError::Content { direction, packet: number, offset, expected, got })
+            }
+            _ => Err(PacketError::Length { direction, packet: number, expected, got }),
         }
-        let pairs = scratch.iter().zip(arrived).enumerate();
-        Err(pairs
-            .filter(|(_, (expected, got))| expected != got)
-            .map(|(offset, (expected, got))| (offset, *expected, *got))
-            .next()
-            .map_or(
-                PacketError::Length { direction, packet: number, expected, got },
-                |(offset, expected, got)| PacketError::Content {
-                    direction,
-                    packet: number,
-                    offset,
-                    expected,
-                    got,
-                },
-            ))
     }
 }
 

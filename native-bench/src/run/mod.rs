@@ -2,6 +2,7 @@
 
 mod bench_driver;
 mod bring_up;
+mod figures;
 mod machine;
 mod memory_map;
 mod options;
@@ -15,8 +16,9 @@ mod tests;
 mod transmit;
 mod workload;
 
+pub use figures::{DriverTicks, Ticks};
 pub use options::{Options, Scenario};
-pub use queue::{DriverTicks, Kicks, Ticks};
+pub use queue::Kicks;
 pub use recording::{RECORDING_BOUND, Recorded, RecordingCost};
 pub use report::{ClockFacts, DoorbellFacts, QemuFacts, QueueFacts, Report, Traffic};
 pub use stall::Stall;
@@ -210,7 +212,7 @@ impl Run<'_> {
         queues.transmit.queue.begin(transmit_driver, &memory)?;
         queues.receive.fill(receive_driver, machine)?;
         // Filling is not what later batches are like.
-        queues.receive.queue.figures = queue::DriverFigures::default();
+        queues.receive.queue.figures = figures::DriverFigures::default();
         let of = self.options.packets * 2;
         while queues.transmit.sent < self.options.packets {
             let packets = self.options.round().min(self.options.packets - queues.transmit.sent);

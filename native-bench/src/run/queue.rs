@@ -2,16 +2,11 @@
 
 use super::{
     bench_driver::BenchDriver,
+    figures::DriverFigures,
     machine::{Machine, Waiting, Watch},
     memory_map::QueueMemory,
 };
-use crate::{
-    Error,
-    doorbell::Bell,
-    measure::{Quantiles, Spread},
-    net::BufferPool,
-    system::GuestMemory,
-};
+use crate::{Error, doorbell::Bell, net::BufferPool, system::GuestMemory};
 use ring_core::{
     Fault, Segment,
     driver::{AddError, Used},
@@ -32,72 +27,6 @@ pub struct Kicks {
     pub suppressed: u64,
     /// Rung once more because nothing happened for a long time: 0 unless something is wrong.
     pub repeated: u64,
-}
-
-/// Ticks per buffer of one part of the driver's work.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Ticks {
-    /// Over the rounds, of the median of each round's batches.
-    pub rounds: Spread,
-    /// Over all batches.
-    pub batches: Quantiles,
-}
-
-/// The parts of the driver's work; none where nothing was measured.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct DriverTicks {
-    /// `add` of every buffer and `publish`.
-    pub add: Option<Ticks>,
-    /// `notify` and the doorbell.
-    pub notify: Option<Ticks>,
-    /// `reap`.
-    pub reap: Option<Ticks>,
-}
-
-/// Figures of the driver's work while they are taken.
-#[derive(Clone, Debug, Default)]
-pub(super) struct DriverFigures {
-    add: Figures,
-    notify: Figures,
-    reap: Figures,
-}
-
-impl DriverFigures {
-    fn end_round(&mut self) {
-        for part in [&mut self.add, &mut self.notify, &mut self.reap] {
-            part.end_round();
-        }
-    }
-
-    pub(super) fn ticks(self) -> DriverTicks {
-        DriverTicks { add: self.add.ticks(), notify: self.notify.ticks(), reap: self.reap.ticks() }
-    }
-}
-
-/// Figures of one part of the work.
-#[derive(Clone, Debug, Default)]
-struct Figures {
-    round: Vec<f64>,
-    rounds: Vec<f64>,
-    batches: Vec<f64>,
-}
-
-impl Figures {
-    /// `ticks` for a batch of `buffers`.
-    #[inline]
-    fn add(&mut self, ticks: u64, buffers: usize) {
-        self.round.push(ticks as f64 / buffers.max(1) as f64);
-    }
-
-    fn end_round(&mut self) {
-        self.rounds.extend(Quantiles::of(&mut self.round).map(|quantiles| quantiles.median));
-        self.batches.append(&mut self.round);
-    }
-
-    fn ticks(mut self) -> Option<Ticks> {
-        self.end_round();
-        Some(Ticks { rounds: Spread::of(&self.rounds)?, batches: Quantiles::of(&mut self.batches)? })
-    }
 }
 
 /// A buffer that is ready to be added.

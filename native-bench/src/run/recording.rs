@@ -3,10 +3,10 @@
 use super::{
     bench_driver::{Bare, BenchDriver},
     bring_up::Found,
+    figures::{DriverFigures, DriverTicks},
     machine::Machine,
     memory_map::QueueMemory,
     options::{Options, Scenario},
-    queue::{DriverFigures, DriverTicks},
     receive::Receive,
     transmit::Transmit,
 };

@@ -1,7 +1,8 @@
 //! What a run found, for programs; [`crate::report`] prints it for people.
 
 use super::{
-    queue::{DriverTicks, Kicks},
+    figures::DriverTicks,
+    queue::Kicks,
     recording::{Recorded, RecordingCost},
 };
 use crate::{cpus::Pinning, measure::Spread};
