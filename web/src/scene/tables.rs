@@ -1,0 +1,142 @@
+//! Indirect tables beside the descriptors that refer to them.
+
+use super::{
+    DescriptorGroup, Mark, SlotState,
+    buffers::{InFlightBuffers, table_name},
+    deeds::Marks,
+    moment::{Moment, View},
+};
+use ring_core::spec::{DESCRIPTOR_SIZE, descriptor_flag};
+use serde::{Deserialize, Serialize};
+
+/// A descriptor of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TableRow {
+    /// Its index in the table.
+    pub entry: u16,
+    /// Guest address in it.
+    pub address: u64,
+    /// Length in it.
+    pub length: u32,
+    /// Flags in it.
+    pub flags: u16,
+    /// Its next.
+    pub next: u16,
+    /// What the step did.
+    pub mark: Mark,
+    /// The call that wrote it last.
+    pub writer: Option<u64>,
+}
+
+/// A table that a drawn descriptor refers to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TableCard {
+    /// Its name: `T10`.
+    pub name: String,
+    /// Guest address.
+    pub table: u64,
+    /// How often it was given to a buffer.
+    pub uses: u32,
+    /// Descriptors it has room for.
+    pub room: u16,
+    /// Descriptors that this buffer uses.
+    pub entries: u16,
+    /// The descriptor that refers to it.
+    pub slot: u16,
+    /// Token of its buffer.
+    pub token: u64,
+    /// Where its buffer is.
+    pub state: SlotState,
+    /// Entries that are drawn, from the first; none if the card is folded to its header.
+    pub rows: Vec<TableRow>,
+    /// What the step did to the table as a whole.
+    pub mark: Mark,
+}
+
+/// The tables that are drawn.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TablesScene {
+    /// In the order of the descriptors that refer to them.
+    pub cards: Vec<TableCard>,
+    /// Tables in use that no drawn descriptor refers to, or for which there is no room.
+    pub more: u16,
+}
+
+/// Tables in use, those that fit. The table of the step comes first, then that of the selection.
+pub(super) fn tables(
+    moment: &Moment<'_>,
+    buffers: &InFlightBuffers,
+    marks: &Marks,
+    view: &View,
+    groups: &[DescriptorGroup],
+    focus: u16,
+) -> TablesScene {
+    let mut cards: Vec<TableCard> = Vec::new();
+    for group in groups {
+        let DescriptorGroup::Line { rows, .. } = group else { continue };
+        for row in rows.iter().filter(|row| row.flags & descriptor_flag::INDIRECT != 0) {
+            let Some(known) = buffers.at(row.slot) else { continue };
+            let Some(table) = known.buffer.table else { continue };
+            let uses = moment.after.tables.at(table.address).map_or(0, |info| info.uses);
+            cards.push(TableCard {
+                name: table_name(moment, table.address),
+                table: table.address,
+                uses,
+                room: table.entries,
+                entries: (row.length / DESCRIPTOR_SIZE).min(table.entries.into()) as u16,
+                slot: row.slot,
+                token: known.buffer.token,
+                state: known.state,
+                rows: Vec::new(),
+                mark: marks.table(table.address),
+            });
+        }
+    }
+    let in_use = moment.state().driver.in_flight().filter(|(_, buffer)| buffer.table.is_some()).count();
+    let rank = |card: &TableCard| match card.slot {
+        slot if slot == focus => 0,
+        slot if view.selected == Some(slot) => 1,
+        _ => 2,
+    };
+    let mut order: Vec<usize> = (0..cards.len()).collect();
+    order.sort_by_key(|index| cards.get(*index).map(rank));
+    // A header takes a line, and so does the space between two tables.
+    let mut room = view.table_lines;
+    let mut kept = Vec::new();
+    for index in order {
+        if room < 2 {
+            break;
+        }
+        room -= 2;
+        kept.push(index);
+    }
+    for index in &kept {
+        let Some(card) = cards.get_mut(*index) else { continue };
+        let all = card.room.min(8).max(card.entries.min(8));
+        let wanted = if rank(card) < 2 { all.min(room.max(2)) } else { all };
+        if wanted <= room.max(if rank(card) == 0 { wanted } else { 0 }) {
+            card.rows = (0..wanted).map(|entry| row(moment, marks, card.table, entry)).collect();
+            room = room.saturating_sub(wanted);
+        }
+    }
+    let mut index = 0;
+    cards.retain(|_| {
+        index += 1;
+        kept.contains(&(index - 1))
+    });
+    TablesScene { more: (in_use.saturating_sub(cards.len())) as u16, cards }
+}
+
+fn row(moment: &Moment<'_>, marks: &Marks, table: u64, entry: u16) -> TableRow {
+    let address = table + u64::from(entry) * u64::from(DESCRIPTOR_SIZE);
+    let descriptor = moment.descriptor_at(address);
+    TableRow {
+        entry,
+        address: descriptor.address,
+        length: descriptor.length,
+        flags: descriptor.flags,
+        next: descriptor.next,
+        mark: marks.entry(table, entry),
+        writer: moment.writer(address),
+    }
+}

@@ -1,0 +1,89 @@
+//! The device's column.
+
+use super::{Look, driver::buffers, icon::icon, text::change};
+use crate::scene::{Buffer, DeviceScene};
+use yew::{Html, html};
+
+/// The device's private state.
+pub fn device(look: &Look<'_>) -> Html {
+    let device = &look.scene.device;
+    let driver = &look.scene.driver;
+    let bytes = |buffer: &Buffer| format!("{} B", buffer.bytes);
+    let place = |buffer: &Buffer| match &buffer.table {
+        Some(table) => format!("slot {} · {table}", buffer.head),
+        None => format!("slot {}", buffer.head),
+    };
+    html! {
+        <section class="column device" aria-label="Device">
+            <h2><b>{ "Device" }</b><small>{ "its private state" }</small></h2>
+            <div class="inside">
+                <div class="part">
+                    <h3>{ "Counters" }</h3>
+                    <dl class="pairs">
+                        <dt>{ "next avail to take" }</dt><dd>{ change(&device.last_available) }</dd>
+                        <dt>{ "next used idx" }</dt><dd>{ change(&device.used_index) }</dd>
+                        <dt class="wide">{ "published idx" }</dt>
+                        <dd class="wide">{ change(&device.published_index) }</dd>
+                    </dl>
+                </div>
+                <div class="part wide">
+                    <h3>{ "Offered to it" }<i>{ device.offered.count }</i></h3>
+                    { buffers(look, &device.offered, place, bytes) }
+                </div>
+                <div class="part" data-working="">
+                    <h3>{ "Taken, working on" }<i>{ device.taken.count }</i></h3>
+                    { buffers(look, &device.taken, place, bytes) }
+                </div>
+                <div class="part wide">
+                    <h3>{ "Notifications" }</h3>
+                    <div class="note">
+                        <span class="device-hue">{ icon("bell") }</span>
+                        <div>{ kick(device) }</div>
+                    </div>
+                    <div class="note">
+                        <span class="driver-hue">{ icon("bell") }</span>
+                        <div>{ interrupt(device) }</div>
+                    </div>
+                    <dl class="pairs">
+                        <dt>{ "kicks / saved" }</dt>
+                        <dd>{ change(&driver.kicks) }{ " / " }{ change(&driver.kicks_saved) }</dd>
+                        <dt>{ "interrupts / saved" }</dt>
+                        <dd>{ change(&device.interrupts) }{ " / " }{ change(&device.interrupts_saved) }</dd>
+                    </dl>
+                </div>
+            </div>
+        </section>
+    }
+}
+
+fn kick(device: &DeviceScene) -> Html {
+    let owed = html! { <span class="followed">{ "It just did: owed by the driver." }</span> };
+    match (device.event_index, device.kick_wish.after) {
+        (true, wish) => html! {
+            <>
+                <b>{ "Kick wanted" }</b>{ format!(" when avail idx passes {wish}. ") }
+                if device.kick_owed { { owed } }
+            </>
+        },
+        (false, 0) => html! {
+            <><b>{ "Kick wanted" }</b>{ " for every published buffer. " }if device.kick_owed { { owed } }</>
+        },
+        _ => html! { <><b>{ "No kick wanted" }</b>{ ": used flags say so." }</> },
+    }
+}
+
+fn interrupt(device: &DeviceScene) -> Html {
+    let owed = html! { <span class="followed">{ "It just did: owed by the device." }</span> };
+    match (device.event_index, device.interrupt_wish.after) {
+        (true, wish) => html! {
+            <>
+                <b>{ "Interrupt wanted" }</b>{ format!(" when used idx passes {wish}. ") }
+                if device.interrupt_owed { { owed } }
+            </>
+        },
+        (false, 0) => html! {
+            <><b>{ "Interrupt wanted" }</b>{ " for every used buffer. " }if device.interrupt_owed { { owed } }</>
+        },
+        _ => html! { <><b>{ "No interrupt wanted" }</b>{ ": avail flags say so." }</> },
+    }
+}

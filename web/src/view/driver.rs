@@ -1,0 +1,167 @@
+//! The driver's column.
+
+use super::{
+    Look,
+    icon::{state_icon, state_name},
+    text::{change, number, order},
+};
+use crate::scene::{Buffer, Buffers, CellId, IdleTable, TableSourceScene};
+use ring_core::{indirect::TableStrategy, spec::split::Cell};
+use yew::{Html, classes, html};
+
+/// The driver's private state.
+pub fn driver(look: &Look<'_>) -> Html {
+    let driver = &look.scene.driver;
+    let index = driver.available_index.after;
+    html! {
+        <section class="column driver" aria-label="Driver">
+            <h2><b>{ "Driver" }</b><small>{ "its private state" }</small></h2>
+            <div class="inside">
+                <div class="part">
+                    <h3>{ "Counters" }</h3>
+                    <dl class="pairs">
+                        <dt>{ "next avail idx" }</dt><dd>{ change(&driver.available_index) }</dd>
+                        <dt class="wide">{ "its slot" }</dt>
+                        <dd class="wide">{ format!("{index} mod {} = {}", driver.size, index % driver.size.max(1)) }</dd>
+                        <dt class="wide">{ "published idx" }</dt>
+                        <dd class="wide">{ change(&driver.published_index) }</dd>
+                        <dt>{ "last used seen" }</dt><dd data-last-used="">{ change(&driver.last_used) }</dd>
+                        <dt>{ "free slots" }</dt><dd>{ change(&driver.free) }{ format!(" of {}", driver.size) }</dd>
+                        <dt class="wide">{ "since last look to kick" }</dt>
+                        <dd class="wide">{ change(&driver.since_notify) }</dd>
+                    </dl>
+                </div>
+                { table_source(&driver.tables) }
+                <div class="part">
+                    <h3>{ "In flight" }<i>{ driver.in_flight.count }</i></h3>
+                    { buffers(look, &driver.in_flight, |buffer| elements(buffer), |buffer| place(buffer)) }
+                </div>
+                <div class="part wide">
+                    <h3>{ "Free list" }<i>{ format!("{} slots", driver.free.after) }</i></h3>
+                    <div class="chain">{ free_list(&driver.free_list, driver.free.after) }</div>
+                </div>
+            </div>
+        </section>
+    }
+}
+
+fn elements(buffer: &Buffer) -> String {
+    match buffer.elements {
+        1 => "1 element".to_owned(),
+        count => format!("{count} elements"),
+    }
+}
+
+fn place(buffer: &Buffer) -> String {
+    buffer.table.clone().unwrap_or_else(|| "direct".to_owned())
+}
+
+/// The first of some buffers, and how many are not drawn.
+pub(super) fn buffers(
+    look: &Look<'_>,
+    buffers: &Buffers,
+    middle: impl Fn(&Buffer) -> String,
+    last: impl Fn(&Buffer) -> String,
+) -> Html {
+    let line = |buffer: &Buffer| {
+        let class = classes!(
+            "buffer",
+            buffer.touched.then_some("followed"),
+            look.buffer_selection(buffer.token)
+        );
+        let label = format!("Buffer {}: {}", buffer.token, state_name(buffer.state));
+        html! {
+            <button key={buffer.token} {class} aria-label={label} data-buffer={buffer.token.to_string()}
+                onclick={look.select(CellId::Ring(Cell::Descriptor(buffer.head)))}>
+                { state_icon(buffer.state) }
+                <span>{ format!("#{}", buffer.token) }</span>
+                <span class="words">{ middle(buffer) }</span>
+                <span class="dim">{ last(buffer) }</span>
+            </button>
+        }
+    };
+    let more = usize::from(buffers.count).saturating_sub(buffers.first.len());
+    html! {
+        <>
+            { for buffers.first.iter().map(line) }
+            if buffers.count == 0 { <div class="buffer none dim">{ "none" }</div> }
+            if more > 0 { <div class="buffer none dim">{ format!("and {} more", number(more as u64)) }</div> }
+        </>
+    }
+}
+
+fn free_list(first: &[u16], count: u16) -> Html {
+    let more = usize::from(count).saturating_sub(first.len());
+    html! {
+        <>
+            { for first.iter().enumerate().map(|(index, slot)| html! {
+                <>
+                    if index > 0 { <span class="arrow">{ "→" }</span> }
+                    <span class={if index == 0 { "head" } else { "" }}>{ *slot }</span>
+                </>
+            }) }
+            if more > 0 { <span class="arrow">{ format!("→ {more} more") }</span> }
+            if count == 0 { <span>{ "none: the ring is full" }</span> }
+        </>
+    }
+}
+
+fn table_source(tables: &TableSourceScene) -> Html {
+    let name = match tables.strategy {
+        TableStrategy::Direct => "none: always direct".to_owned(),
+        TableStrategy::PlainAllocation => "allocator".to_owned(),
+        TableStrategy::ListCache { .. } => "list cache".to_owned(),
+        other => other.to_string(),
+    };
+    let cached = matches!(tables.strategy, TableStrategy::ListCache { .. });
+    html! {
+        <div class="part">
+            <h3>{ "Table source" }<i>{ name }</i></h3>
+            if let TableStrategy::ListCache { threshold } = tables.strategy {
+                <div class="fine wide">
+                    { format!("threshold {threshold} · {} idle · newest on top", tables.idle_count) }
+                </div>
+            }
+            <div class="stack">
+                if let Some((table, slot)) = &tables.taken {
+                    <div class="idle gone" data-taken="">
+                        <span>{ &table.name }</span>
+                        <span class="fine">{ format!("{}: now at slot {slot}", if table.uses > 1 { "taken" } else { "new" }) }</span>
+                        { order(tables.mark) }
+                    </div>
+                }
+                { for tables.idle.iter().enumerate().map(|(index, table)| idle(tables, index, table)) }
+                if usize::from(tables.idle_count) > tables.idle.len() {
+                    <div class="idle rest">
+                        <span>{ format!("+{}", usize::from(tables.idle_count) - tables.idle.len()) }</span>
+                        <span class="fine">{ "more idle" }</span>
+                    </div>
+                }
+                if cached && tables.idle_count == 0 {
+                    <div class="idle rest"><span class="fine empty">{ "cache is empty" }</span></div>
+                }
+            </div>
+            <dl class="pairs wide">
+                <dt>{ "cache / alloc" }</dt>
+                <dd>{ change(&tables.hits) }{ " / " }{ change(&tables.allocations) }</dd>
+                <dt>{ "bytes held" }</dt><dd>{ change(&tables.bytes_held) }</dd>
+            </dl>
+        </div>
+    }
+}
+
+fn idle(tables: &TableSourceScene, index: usize, table: &IdleTable) -> Html {
+    let returned = tables.returned == Some(table.table);
+    let words = match (returned, index) {
+        (true, _) => "just put back",
+        (false, 0) => "next to be taken",
+        _ => "",
+    };
+    html! {
+        <div class={classes!("idle", returned.then_some("changed"))} key={table.table} data-idle={table.table.to_string()}>
+            <span>{ &table.name }</span>
+            <span class="fine">{ words }</span>
+            if returned { { order(tables.mark) } } else { <span class="fine">{ format!("used {}×", table.uses) }</span> }
+        </div>
+    }
+}
