@@ -12,10 +12,14 @@ pub mod scene;
 pub mod state;
 pub mod view;
 
-/// Shows the page in the document's body.
+/// Shows the page in the document's element `#page`; what else is in the body stays.
 pub fn page() {
     report_panics();
-    yew::Renderer::<view::Page>::new().render();
+    let document = web_sys::window().and_then(|window| window.document());
+    match document.and_then(|document| document.get_element_by_id("page")) {
+        Some(element) => yew::Renderer::<view::Page>::with_root(element).render(),
+        None => yew::Renderer::<view::Page>::new().render(),
+    };
 }
 
 /// Serves one run to the page that started this worker.

@@ -82,6 +82,8 @@ pub struct Ask {
 pub struct App {
     /// The open run.
     pub run: Option<Rc<OpenRun>>,
+    /// The newest of the page's workers that was heard of.
+    pub newest: u32,
     /// The file being opened, while the open run stays.
     pub opening: Option<Opening>,
     /// The last file that could not be opened, until it is dismissed.
@@ -124,6 +126,7 @@ impl Default for App {
     fn default() -> Self {
         App {
             run: None,
+            newest: 0,
             opening: None,
             failure: None,
             notice: None,
@@ -304,6 +307,7 @@ impl App {
                 self.notice = None;
                 self.dragging = false;
                 self.playing = false;
+                self.newest = generation;
                 self.opening = Some(Opening { generation, source, share: None, wanted });
             }
             Action::Told { generation, response } => self.told(generation, response),

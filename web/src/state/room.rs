@@ -11,7 +11,7 @@ const LINE_HEIGHT: f64 = 72.0;
 /// What fits into a window of this size, in CSS pixels.
 pub fn room(width: f64, height: f64) -> View {
     if width < PHONE {
-        return View { columns: 16, lines: 3, table_lines: 14, bars: 128, selected: None };
+        return View { columns: 16, lines: 3, table_lines: 9, bars: 128, selected: None };
     }
     let more = ((height - LAPTOP_HEIGHT) / LINE_HEIGHT).floor().clamp(-2.0, 12.0) as i16;
     let lines = (4 + more).max(2) as u16;

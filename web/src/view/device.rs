@@ -1,6 +1,6 @@
 //! The device's column.
 
-use super::{Look, driver::buffers, icon::icon, text::change};
+use super::{Look, column::Column, driver::buffers, icon::icon, text::change};
 use crate::scene::{Buffer, DeviceScene};
 use yew::{Html, html};
 
@@ -14,9 +14,7 @@ pub fn device(look: &Look<'_>) -> Html {
         None => format!("slot {}", buffer.head),
     };
     html! {
-        <section class="column device" aria-label="Device">
-            <h2><b>{ "Device" }</b><small>{ "its private state" }</small></h2>
-            <div class="inside">
+        <Column class="device" title="Device" note="its private state" summary={summary(device)}>
                 <div class="part">
                     <h3>{ "Counters" }</h3>
                     <dl class="pairs">
@@ -51,8 +49,17 @@ pub fn device(look: &Look<'_>) -> Html {
                         <dd>{ change(&device.interrupts) }{ " / " }{ change(&device.interrupts_saved) }</dd>
                     </dl>
                 </div>
-            </div>
-        </section>
+        </Column>
+    }
+}
+
+/// What the step needs of it, in a line.
+fn summary(device: &DeviceScene) -> Html {
+    html! {
+        <div>
+            { format!("works on {} · offered {} · next to take ", device.taken.count, device.offered.count) }
+            { change(&device.last_available) }
+        </div>
     }
 }
 

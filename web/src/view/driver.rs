@@ -2,32 +2,28 @@
 
 use super::{
     Look,
+    column::Column,
     icon::{state_icon, state_name},
     text::{change, number, order},
 };
-use crate::scene::{Buffer, Buffers, CellId, IdleTable, TableSourceScene};
+use crate::scene::{Buffer, Buffers, CellId, DriverScene, IdleTable, TableSourceScene};
 use ring_core::{indirect::TableStrategy, spec::split::Cell};
 use yew::{Html, classes, html};
 
 /// The driver's private state.
 pub fn driver(look: &Look<'_>) -> Html {
     let driver = &look.scene.driver;
-    let index = driver.available_index.after;
     html! {
-        <section class="column driver" aria-label="Driver">
-            <h2><b>{ "Driver" }</b><small>{ "its private state" }</small></h2>
-            <div class="inside">
+        <Column class="driver" title="Driver" note="its private state" summary={summary(driver)}>
                 <div class="part">
                     <h3>{ "Counters" }</h3>
                     <dl class="pairs">
                         <dt>{ "next avail idx" }</dt><dd>{ change(&driver.available_index) }</dd>
-                        <dt class="wide">{ "its slot" }</dt>
-                        <dd class="wide">{ format!("{index} mod {} = {}", driver.size, index % driver.size.max(1)) }</dd>
                         <dt class="wide">{ "published idx" }</dt>
                         <dd class="wide">{ change(&driver.published_index) }</dd>
                         <dt>{ "last used seen" }</dt><dd data-last-used="">{ change(&driver.last_used) }</dd>
                         <dt>{ "free slots" }</dt><dd>{ change(&driver.free) }{ format!(" of {}", driver.size) }</dd>
-                        <dt class="wide">{ "since last look to kick" }</dt>
+                        <dt class="wide">{ "new since last kick" }</dt>
                         <dd class="wide">{ change(&driver.since_notify) }</dd>
                     </dl>
                 </div>
@@ -40,8 +36,29 @@ pub fn driver(look: &Look<'_>) -> Html {
                     <h3>{ "Free list" }<i>{ format!("{} slots", driver.free.after) }</i></h3>
                     <div class="chain">{ free_list(&driver.free_list, driver.free.after) }</div>
                 </div>
-            </div>
-        </section>
+        </Column>
+    }
+}
+
+/// What the step needs of it, in a line or two.
+fn summary(driver: &DriverScene) -> Html {
+    let tables = &driver.tables;
+    let more = usize::from(tables.idle_count).saturating_sub(2);
+    html! {
+        <>
+            <div>{ "next avail " }{ change(&driver.available_index) }{ " · " }{ change(&driver.free) }{ " free" }</div>
+            if tables.taken.is_some() || tables.idle_count > 0 {
+                <div class="idle-line">
+                    if let Some((table, _)) = &tables.taken {
+                        <span class="idle gone">{ format!("{} leaves", table.name) }{ order(tables.mark) }</span>
+                    }
+                    { for tables.idle.iter().take(2).map(|table| html! {
+                        <span class={classes!("idle", (tables.returned == Some(table.table)).then_some("changed"))}>{ &table.name }</span>
+                    }) }
+                    if more > 0 { <span class="dim">{ format!("+{more} idle") }</span> }
+                </div>
+            }
+        </>
     }
 }
 
@@ -85,7 +102,7 @@ pub(super) fn buffers(
         <>
             { for buffers.first.iter().map(line) }
             if buffers.count == 0 { <div class="buffer none dim">{ "none" }</div> }
-            if more > 0 { <div class="buffer none dim">{ format!("and {} more", number(more as u64)) }</div> }
+            if more > 0 { <div class="buffer none dim more">{ format!("and {} more", number(more as u64)) }</div> }
         </>
     }
 }
@@ -113,13 +130,15 @@ fn table_source(tables: &TableSourceScene) -> Html {
         TableStrategy::ListCache { .. } => "list cache".to_owned(),
         other => other.to_string(),
     };
+    // The table just taken takes a line of its own.
+    let drawn = tables.idle.len().min(if tables.taken.is_some() { 2 } else { 3 });
     let cached = matches!(tables.strategy, TableStrategy::ListCache { .. });
     html! {
         <div class="part">
             <h3>{ "Table source" }<i>{ name }</i></h3>
             if let TableStrategy::ListCache { threshold } = tables.strategy {
                 <div class="fine wide">
-                    { format!("threshold {threshold} · {} idle · newest on top", tables.idle_count) }
+                    { format!("threshold {threshold} · {} idle, newest first", tables.idle_count) }
                 </div>
             }
             <div class="stack">
@@ -130,10 +149,10 @@ fn table_source(tables: &TableSourceScene) -> Html {
                         { order(tables.mark) }
                     </div>
                 }
-                { for tables.idle.iter().enumerate().map(|(index, table)| idle(tables, index, table)) }
-                if usize::from(tables.idle_count) > tables.idle.len() {
+                { for tables.idle.iter().take(drawn).enumerate().map(|(index, table)| idle(tables, index, table)) }
+                if usize::from(tables.idle_count) > drawn {
                     <div class="idle rest">
-                        <span>{ format!("+{}", usize::from(tables.idle_count) - tables.idle.len()) }</span>
+                        <span>{ format!("+{}", usize::from(tables.idle_count) - drawn) }</span>
                         <span class="fine">{ "more idle" }</span>
                     </div>
                 }

@@ -2,6 +2,7 @@
 
 use super::{
     Look,
+    column::Column,
     details::details,
     text::{order_number, rich},
 };
@@ -20,9 +21,7 @@ pub fn explanation(look: &Look<'_>) -> Html {
         call => format!("call {}, {}", scene.cursor.position, call.replace('_', " ")),
     };
     html! {
-        <section class="column explanation" aria-label="What just happened">
-            <h2><b>{ "What just happened" }</b><small>{ call }</small></h2>
-            <div class="inside">
+        <Column class="explanation" title="What just happened" note={call} open=true>
                 { details(look) }
                 <ol class="deeds">{ for explanation.items.iter().map(item) }</ol>
                 if explanation.items.is_empty() && !scene.call.is_empty() {
@@ -52,8 +51,7 @@ pub fn explanation(look: &Look<'_>) -> Html {
                         { order_number(1, true) }{ " written " }{ order_number(1, false) }{ " only read" }
                     </span>
                 </div>
-            </div>
-        </section>
+        </Column>
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod bar;
 mod caption;
+mod column;
 mod details;
 mod device;
 mod driver;

@@ -379,7 +379,7 @@ fn use_questions(app: &UseReducerHandle<App>, runs: &Rc<RefCell<Runs>>, act: &Ca
     {
         let runs = runs.clone();
         let needed = [generation, app.opening.as_ref().map(|opening| opening.generation)];
-        use_effect_with(needed, move |needed| runs.borrow_mut().keep(*needed));
+        use_effect_with((needed, app.newest), move |(needed, newest)| runs.borrow_mut().keep(*needed, *newest));
     }
     {
         let ask = ask.clone();

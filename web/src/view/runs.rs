@@ -117,8 +117,9 @@ impl Runs {
         }
     }
 
-    /// Ends every worker but those of these generations.
-    pub(super) fn keep(&mut self, generations: [Option<u32>; 2]) {
-        self.workers.retain(|(number, _)| generations.contains(&Some(*number)));
+    /// Ends every worker but those of these generations, and those newer than `newest`, which the state that asks does
+    /// not know yet.
+    pub(super) fn keep(&mut self, generations: [Option<u32>; 2], newest: u32) {
+        self.workers.retain(|(number, _)| *number > newest || generations.contains(&Some(*number)));
     }
 }

@@ -65,7 +65,7 @@ fn row(look: &Look<'_>, offset: Option<u32>, row: &DescriptorRow) -> Html {
     html! {
         <tr {class} key={row.slot} data-slot={row.slot.to_string()} tabindex="0" aria-label={label}
             onclick={look.select(cell)} onkeydown={on_enter(look.select(cell))}>
-            <td class="offset wide">{ offset.map(|offset| format!("+{offset}")) }</td>
+            <td class="offset wide">{ offset.map(|offset| html! { <span>{ format!("+{offset}") }</span> }) }</td>
             <td>{ state_icon(row.state) }</td>
             <td class="slot right">{ row.slot }</td>
             <td>{ format!("{:08x}", row.address) }</td>

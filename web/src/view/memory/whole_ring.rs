@@ -24,7 +24,7 @@ pub(super) fn whole_ring(look: &Look<'_>) -> Html {
         let _ = write!(device, "M{index} {HEIGHT}h.8v-{lower:.1}h-.8z");
         let _ = write!(driver, "M{index} {:.1}h.8v-{upper:.1}h-.8z", HEIGHT - lower);
         if share.touched {
-            let _ = write!(touched, "M{:.1} 0h2v{HEIGHT}h-2z", index as f64 - 0.6);
+            let _ = write!(touched, "M{:.1} 0h1v{HEIGHT}h-1z", index as f64 - 0.1);
         }
     }
     let first = shares.iter().position(|share| share.drawn).unwrap_or(0);

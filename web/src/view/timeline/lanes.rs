@@ -62,7 +62,7 @@ pub(super) fn lanes(app: &App, scene: &Scene, window: &Stretch, width: f64, act:
             { shapes("device-full", &drawing.device_full) }{ shapes("device-hollow", &drawing.device_hollow) }
             { shapes("saved", &drawing.saved) }
             { shapes("table-full", &drawing.table_full) }{ shapes("table-hollow", &drawing.table_hollow) }
-            { for ticks(window).map(|tick| html! { <text class="tick" x={format!("{:.1}", window.x(tick))} y="77" text-anchor="middle">{ tick }</text> }) }
+            { for ticks(window).filter(|tick| (window.x(*tick) - label_x).abs() > label_width / 2.0 + 14.0).map(|tick| html! { <text class="tick" x={format!("{:.1}", window.x(tick))} y="77" text-anchor="middle">{ tick }</text> }) }
             <line class="cursor-line" x1={format!("{cursor:.1}")} x2={format!("{cursor:.1}")} y1="0" y2="66" />
             <rect class="cursor-label" x={format!("{:.1}", label_x - label_width / 2.0)} y="66" width={label_width.to_string()} height="13" rx="2" />
             <text class="cursor-text" x={format!("{label_x:.1}")} y="76.500" text-anchor="middle">{ label }</text>
@@ -99,8 +99,8 @@ fn names() -> Html {
     };
     html! {
         <>
-            { lane(0, "Driver", html! { "▮ add ▯ get back · other" }) }
-            { lane(1, "Device", html! { "▮ use ▯ take · other" }) }
+            { lane(0, "Driver", html! { "▮ add ▯ get back" }) }
+            { lane(1, "Device", html! { "▮ use ▯ take" }) }
             { lane(2, "Notifications", html! { "▲ kick ▼ irq △ saved" }) }
             { lane(3, "Tables", html! { "● reuse ◆ new ○ back" }) }
         </>
