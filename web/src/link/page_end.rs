@@ -42,7 +42,8 @@ impl RunWorker {
             })
         };
         let fail = Closure::<dyn FnMut(ErrorEvent)>::new(move |event: ErrorEvent| {
-            let message = format!("the worker broke: {} ({}:{})", event.message(), event.filename(), event.lineno());
+            let message =
+                format!("the worker broke: {} ({}:{})", event.message(), event.filename(), event.lineno());
             told.emit(Response::Lost(message));
         });
         worker.set_onmessage(Some(listen.as_ref().unchecked_ref()));
@@ -75,7 +76,8 @@ impl Drop for RunWorker {
 
 fn post(worker: &Worker, message: &Array) -> Result<(), String> {
     let moved = message.get(1);
-    let transfer: JsValue = if moved.is_undefined() { Array::new().into() } else { Array::of1(&moved).into() };
+    let transfer: JsValue =
+        if moved.is_undefined() { Array::new().into() } else { Array::of1(&moved).into() };
     worker
         .post_message_with_transfer(message, &transfer)
         .map_err(|error| format!("the worker was not reached: {error:?}"))

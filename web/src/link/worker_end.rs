@@ -51,9 +51,8 @@ impl Holder {
                 let scene = Box::new(run.scene(queue, from, by, &view)?);
                 Ok(Response::Scene { number, scene })
             }),
-            Request::Marks { queue, first, count } => {
-                self.with_run(|run| Ok(Response::Marks { queue, first, marks: run.marks(queue, first, count)? }))
-            }
+            Request::Marks { queue, first, count } => self
+                .with_run(|run| Ok(Response::Marks { queue, first, marks: run.marks(queue, first, count)? })),
             Request::Overview { queue, bars } => {
                 if let Some(run) = self.run.borrow().as_ref() {
                     self.go_on(OverviewJob::new(run.trace().clone(), queue, bars));

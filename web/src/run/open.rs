@@ -168,10 +168,12 @@ fn worth_seeing(replay: &mut QueueReplay) -> Result<u64, ReplayError> {
     for position in 1..=replay.len().min(LOOKED_THROUGH) {
         let state = replay.seek(position)?;
         let now = state.driver.tables().statistics().hits;
-        let uses = state.tables.iter().map(|table| table.uses).max().unwrap_or_default().min(4);
-        let on_their_way = state.driver.in_flight().count().min(6) as u32;
-        if now > hits && uses + on_their_way > best.0 {
-            best = (uses + on_their_way, position);
+        if now > hits {
+            let uses = state.tables.iter().map(|table| table.uses).max().unwrap_or_default().min(4);
+            let on_their_way = state.driver.in_flight().take(6).count() as u32;
+            if uses + on_their_way > best.0 {
+                best = (uses + on_their_way, position);
+            }
         }
         hits = now;
     }

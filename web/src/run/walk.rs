@@ -59,7 +59,9 @@ fn settle(replay: &mut QueueReplay, cursor: Cursor) -> Result<Cursor, ReplayErro
     let position = cursor.position.min(replay.len());
     let access = match cursor.access {
         None => None,
-        Some(access) => Some(access.clamp(1, accesses(replay, position)?.max(1)).min(accesses(replay, position)?)),
+        Some(access) => {
+            Some(access.clamp(1, accesses(replay, position)?.max(1)).min(accesses(replay, position)?))
+        }
     };
     Ok(Cursor { position, access })
 }
@@ -94,11 +96,7 @@ fn by_accesses(replay: &mut QueueReplay, start: Cursor, count: i32) -> Result<Cu
 }
 
 /// The first call after `from`, up to `until`, that sent a notification.
-fn first_notification(
-    replay: &mut QueueReplay,
-    from: u64,
-    until: u64,
-) -> Result<Option<u64>, ReplayError> {
+fn first_notification(replay: &mut QueueReplay, from: u64, until: u64) -> Result<Option<u64>, ReplayError> {
     let sent = |replay: &mut QueueReplay, position: u64| -> Result<u64, ReplayError> {
         let counts = replay.seek(position)?.counts;
         Ok(counts.kicks + counts.interrupts)

@@ -82,7 +82,9 @@ fn heads(moment: &Moment<'_>, before: &InFlightBuffers) -> Vec<u16> {
             let used = state.published_index..state.used_index;
             let count = used.end.wrapping_sub(used.start);
             let layout = moment.layout();
-            (0..count).map(|ahead| moment.used_entry(slot(layout, used.start.wrapping_add(ahead))).0 as u16).collect()
+            (0..count)
+                .map(|ahead| moment.used_entry(slot(layout, used.start.wrapping_add(ahead))).0 as u16)
+                .collect()
         }
         _ => Vec::new(),
     }
@@ -103,9 +105,9 @@ fn around(moment: &Moment<'_>) -> u16 {
     match moment.call {
         Some(Call::Reap | Call::EnableNotifications | Call::DisableNotifications) => driver.last_used,
         Some(Call::Pop) => device.last_available,
-        Some(Call::Complete { .. } | Call::CompleteBatch { .. } | Call::PublishUsed | Call::NotifyUsed { .. }) => {
-            device.used_index
-        }
+        Some(
+            Call::Complete { .. } | Call::CompleteBatch { .. } | Call::PublishUsed | Call::NotifyUsed { .. },
+        ) => device.used_index,
         _ => driver.available_index,
     }
 }

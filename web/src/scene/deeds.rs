@@ -53,9 +53,14 @@ impl Deed {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Target {
     Ring(Cell),
-    Entry { table: u64, entry: u16 },
+    Entry {
+        table: u64,
+        entry: u16,
+    },
     /// The links of the cache's list, inside idle tables.
-    Link { table: u64 },
+    Link {
+        table: u64,
+    },
     Unknown,
 }
 
@@ -65,7 +70,8 @@ pub(super) fn target(moment: &Moment<'_>, access: &Access) -> Target {
         return Target::Ring(cell);
     }
     let tables = moment.before.tables.iter().chain(moment.after.tables.iter());
-    let within = |table: &Table| (table.address..table.address + u64::from(table.bytes())).contains(&access.address);
+    let within =
+        |table: &Table| (table.address..table.address + u64::from(table.bytes())).contains(&access.address);
     let Some(table) = tables.map(|info| info.table).find(within) else { return Target::Unknown };
     let placed = moment.events.iter().any(
         |event| matches!(event, Event::Placed { table: Some(placed), .. } if placed.address == table.address),

@@ -184,7 +184,9 @@ fn stored(moment: &Moment<'_>, cell: Cell, before: u64, value: u64) -> String {
             let index = moment.before.device.state().used_index;
             format!("used slot {index} mod {size} = *{at}* ← head {id}, len {length}")
         }
-        Cell::AvailableIndex | Cell::UsedIndex => format!("{} {before} → *{value}*: published.", spoken(cell)),
+        Cell::AvailableIndex | Cell::UsedIndex => {
+            format!("{} {before} → *{value}*: published.", spoken(cell))
+        }
         _ => format!("{} {before} → *{value}*", spoken(cell)),
     }
 }
@@ -263,7 +265,9 @@ fn access_text(moment: &Moment<'_>, access: &Access) -> String {
         AccessKind::Store { value, .. } if wide => {
             format!("store {place}, 16 bytes, {ordering}: {:x} {:x}", value[0], value[1])
         }
-        AccessKind::Store { before, value } => format!("store {place}, {ordering}: {} → {}", before[0], value[0]),
+        AccessKind::Store { before, value } => {
+            format!("store {place}, {ordering}: {} → {}", before[0], value[0])
+        }
         AccessKind::Fence => format!("full barrier ({ordering})"),
     }
 }
@@ -279,9 +283,10 @@ fn ordering_name(ordering: Ordering) -> &'static str {
 }
 
 fn kept(moment: &Moment<'_>, call: &Call<'_>) -> Vec<RuleKept> {
-    let indirect = moment.events.iter().any(|event| {
-        matches!(event, ring_core::probe::Event::Placed { table: Some(_), .. })
-    });
+    let indirect = moment
+        .events
+        .iter()
+        .any(|event| matches!(event, ring_core::probe::Event::Placed { table: Some(_), .. }));
     let event_index = moment.config().features.contains(feature::EVENT_IDX);
     let rules: &[Rule] = match call {
         Call::Add { .. } if indirect => {
@@ -323,13 +328,25 @@ fn next(moment: &Moment<'_>) -> Option<(String, String)> {
         )),
         Call::Publish => Some((
             "Next: is a kick needed?".to_owned(),
-            decision(moment, Cell::AvailableEvent, Cell::UsedFlags, driver.notified_index, driver.published_index),
+            decision(
+                moment,
+                Cell::AvailableEvent,
+                Cell::UsedFlags,
+                driver.notified_index,
+                driver.published_index,
+            ),
         )),
         Call::Notify { .. } => {
             let before = moment.before.driver.state();
             Some((
                 "Was a kick needed?".to_owned(),
-                decision(moment, Cell::AvailableEvent, Cell::UsedFlags, before.notified_index, before.published_index),
+                decision(
+                    moment,
+                    Cell::AvailableEvent,
+                    Cell::UsedFlags,
+                    before.notified_index,
+                    before.published_index,
+                ),
             ))
         }
         Call::Complete { .. } | Call::CompleteBatch { .. } => Some((
@@ -338,13 +355,25 @@ fn next(moment: &Moment<'_>) -> Option<(String, String)> {
         )),
         Call::PublishUsed => Some((
             "Next: is an interrupt needed?".to_owned(),
-            decision(moment, Cell::UsedEvent, Cell::AvailableFlags, device.notified_index, device.published_index),
+            decision(
+                moment,
+                Cell::UsedEvent,
+                Cell::AvailableFlags,
+                device.notified_index,
+                device.published_index,
+            ),
         )),
         Call::NotifyUsed { .. } => {
             let before = moment.before.device.state();
             Some((
                 "Was an interrupt needed?".to_owned(),
-                decision(moment, Cell::UsedEvent, Cell::AvailableFlags, before.notified_index, before.published_index),
+                decision(
+                    moment,
+                    Cell::UsedEvent,
+                    Cell::AvailableFlags,
+                    before.notified_index,
+                    before.published_index,
+                ),
             ))
         }
         _ => None,

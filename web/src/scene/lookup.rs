@@ -27,12 +27,10 @@ pub struct CellFacts {
 impl Scene {
     /// The descriptors of the ring that are drawn.
     pub fn rows(&self) -> impl Iterator<Item = &DescriptorRow> {
-        self.descriptors
-            .iter()
-            .flat_map(|group| match group {
-                DescriptorGroup::Line { rows, .. } => rows.as_slice(),
-                DescriptorGroup::Folded { .. } => &[],
-            })
+        self.descriptors.iter().flat_map(|group| match group {
+            DescriptorGroup::Line { rows, .. } => rows.as_slice(),
+            DescriptorGroup::Folded { .. } => &[],
+        })
     }
 
     /// The token of the buffer that a cell belongs to, if the cell is drawn and belongs to one.
@@ -48,7 +46,9 @@ impl Scene {
                 let row = card.rows.iter().find(|row| row.entry == entry)?;
                 Some(table_entry(&card.name, row, (entry < card.entries).then_some(card.token)))
             }
-            CellId::Ring(Cell::Descriptor(slot)) => Some(descriptor(self.rows().find(|row| row.slot == slot)?)),
+            CellId::Ring(Cell::Descriptor(slot)) => {
+                Some(descriptor(self.rows().find(|row| row.slot == slot)?))
+            }
             CellId::Ring(Cell::AvailableEntry(slot)) => {
                 let column = self.rings.columns.iter().find(|column| column.slot == slot)?;
                 let mut fields = vec![("head", column.available.to_string())];

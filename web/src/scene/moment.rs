@@ -36,7 +36,7 @@ pub struct View {
 
 impl View {
     /// A window 1280 wide and 720 high.
-    pub const LAPTOP: View = View { columns: 16, lines: 4, table_lines: 19, bars: 128, selected: None };
+    pub const LAPTOP: View = View { columns: 16, lines: 4, table_lines: 16, bars: 256, selected: None };
 }
 
 /// Everything known about a point of a run.

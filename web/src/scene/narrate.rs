@@ -5,13 +5,7 @@ use super::{
     explanation::returned_to_cache,
     moment::Moment,
 };
-use ring_core::{
-    indirect::TableStrategy,
-    probe::Event,
-    replay::Outcome,
-    spec::feature,
-    trace::Call,
-};
+use ring_core::{indirect::TableStrategy, probe::Event, replay::Outcome, spec::feature, trace::Call};
 
 /// Title and subtitle.
 pub(super) fn caption(moment: &Moment<'_>, before: &InFlightBuffers) -> (String, String) {
@@ -36,7 +30,9 @@ pub(super) fn caption(moment: &Moment<'_>, before: &InFlightBuffers) -> (String,
         ),
         Call::Pop => popped(moment, before),
         Call::Complete { head, length } | Call::CompleteBatch { head, length } => {
-            let token = before.at(*head).map_or_else(|| format!("at head {head}"), |known| format!("#{}", known.buffer.token));
+            let token = before
+                .at(*head)
+                .map_or_else(|| format!("at head {head}"), |known| format!("#{}", known.buffer.token));
             (
                 format!("Device has used buffer {token}"),
                 format!("{}; not yet visible to the driver", wrote(*length)),
@@ -79,7 +75,9 @@ fn added(moment: &Moment<'_>) -> String {
             format!("{count} elements go into {kind} {name}; slot {head} refers to it; not yet published")
         }
         None if descriptors == 1 => format!("1 element goes directly into slot {head}; not yet published"),
-        None => format!("{descriptors} elements go directly into {descriptors} slots, from slot {head} on; not yet published"),
+        None => format!(
+            "{descriptors} elements go directly into {descriptors} slots, from slot {head} on; not yet published"
+        ),
     }
 }
 
@@ -93,7 +91,13 @@ fn published(moment: &Moment<'_>) -> (String, String) {
     };
     let count = to.wrapping_sub(from);
     let title = format!("Driver publishes {}", plural(count.into(), "buffer"));
-    (title, format!("avail idx {from} → {to}: the device may now take {}", if count == 1 { "it" } else { "them" }))
+    (
+        title,
+        format!(
+            "avail idx {from} → {to}: the device may now take {}",
+            if count == 1 { "it" } else { "them" }
+        ),
+    )
 }
 
 fn kick(moment: &Moment<'_>, sent: bool) -> (String, String) {
@@ -104,12 +108,16 @@ fn kick(moment: &Moment<'_>, sent: bool) -> (String, String) {
             "Driver notifies the device".to_owned(),
             format!("the device asked for a kick once avail idx passes {seen}; it is {index}"),
         ),
-        (true, false) => ("Driver notifies the device".to_owned(), "used flags 0: the device wants kicks".to_owned()),
+        (true, false) => {
+            ("Driver notifies the device".to_owned(), "used flags 0: the device wants kicks".to_owned())
+        }
         (false, true) => (
             "Driver need not notify".to_owned(),
             format!("the device asked for a kick when avail idx passes {seen}; it is {index}: kick saved"),
         ),
-        (false, false) => ("Driver need not notify".to_owned(), format!("used flags {seen}, or nothing new: kick saved")),
+        (false, false) => {
+            ("Driver need not notify".to_owned(), format!("used flags {seen}, or nothing new: kick saved"))
+        }
     }
 }
 
@@ -126,7 +134,11 @@ fn reaped(moment: &Moment<'_>, before: &InFlightBuffers) -> (String, String) {
     };
     let known = before.at(used.head);
     let slots = known.map_or(0, |known| known.buffer.descriptors);
-    let free = if slots == 1 { format!("slot {} is free again", used.head) } else { format!("{slots} slots are free again") };
+    let free = if slots == 1 {
+        format!("slot {} is free again", used.head)
+    } else {
+        format!("{slots} slots are free again")
+    };
     let table = known.and_then(|known| known.buffer.table).map(|table| {
         let name = table_name(moment, table.address);
         let to = if returned_to_cache(moment, table.address) { "goes back to the cache" } else { "is freed" };
@@ -136,7 +148,10 @@ fn reaped(moment: &Moment<'_>, before: &InFlightBuffers) -> (String, String) {
         0 => "the device wrote nothing".to_owned(),
         length => format!("the device wrote {}", plural(length.into(), "byte")),
     };
-    (format!("Driver gets buffer #{} back", used.token), format!("{wrote}; {free}{}", table.unwrap_or_default()))
+    (
+        format!("Driver gets buffer #{} back", used.token),
+        format!("{wrote}; {free}{}", table.unwrap_or_default()),
+    )
 }
 
 fn popped(moment: &Moment<'_>, before: &InFlightBuffers) -> (String, String) {
@@ -144,7 +159,8 @@ fn popped(moment: &Moment<'_>, before: &InFlightBuffers) -> (String, String) {
         return ("Device looks for available buffers".to_owned(), String::new());
     };
     let known = before.at(chain.head);
-    let name = known.map_or_else(|| format!("at head {}", chain.head), |known| format!("#{}", known.buffer.token));
+    let name =
+        known.map_or_else(|| format!("at head {}", chain.head), |known| format!("#{}", known.buffer.token));
     let bytes = known.map(|known| shape(moment, moment.before, known).bytes);
     let through = match chain.table {
         Some(table) => format!(" in table {}", table_name(moment, table.address)),
@@ -166,7 +182,13 @@ fn published_used(moment: &Moment<'_>, before: &InFlightBuffers) -> (String, Str
     };
     let count = to.wrapping_sub(from);
     let title = format!("Device publishes {} as used", plural(count.into(), "buffer"));
-    (title, format!("used idx {from} → {to}: the driver may now get {} back", if count == 1 { "it" } else { "them" }))
+    (
+        title,
+        format!(
+            "used idx {from} → {to}: the driver may now get {} back",
+            if count == 1 { "it" } else { "them" }
+        ),
+    )
 }
 
 fn interrupt(moment: &Moment<'_>) -> (String, String) {
@@ -179,12 +201,17 @@ fn interrupt(moment: &Moment<'_>) -> (String, String) {
             "Device notifies the driver".to_owned(),
             format!("the driver asked for an interrupt once used idx passes {seen}; it is {index}"),
         ),
-        (true, false) => ("Device notifies the driver".to_owned(), "avail flags 0: the driver wants interrupts".to_owned()),
+        (true, false) => {
+            ("Device notifies the driver".to_owned(), "avail flags 0: the driver wants interrupts".to_owned())
+        }
         (false, true) => (
             "Device need not notify".to_owned(),
             format!("the driver asked for an interrupt when used idx passes {seen}; it is {index}: saved"),
         ),
-        (false, false) => ("Device need not notify".to_owned(), format!("avail flags {seen}, or nothing new: interrupt saved")),
+        (false, false) => (
+            "Device need not notify".to_owned(),
+            format!("avail flags {seen}, or nothing new: interrupt saved"),
+        ),
     }
 }
 

@@ -142,8 +142,8 @@ fn column_at(
 ) -> Column {
     let layout = moment.layout();
     let available = moment.half(Cell::AvailableEntry(here));
-    let holder = counter
-        .and_then(|counter| buffers.at(available).filter(|known| known.buffer.number == counter));
+    let holder =
+        counter.and_then(|counter| buffers.at(available).filter(|known| known.buffer.number == counter));
     let used = moment.used_entry(here);
     let state = moment.state();
     let reaped = state.driver.state().last_used;

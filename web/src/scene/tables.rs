@@ -62,6 +62,12 @@ pub struct TablesScene {
     pub more: u16,
 }
 
+/// Half lines that a folded table takes, and a row of an unfolded one.
+const HEADER: u16 = 3;
+const ROW: u16 = 2;
+/// Rows of a table that are drawn at most.
+const MOST_ROWS: u16 = 8;
+
 /// Tables in use, those that fit. The table of the step comes first, then that of the selection.
 pub(super) fn tables(
     moment: &Moment<'_>,
@@ -100,23 +106,34 @@ pub(super) fn tables(
     };
     let mut order: Vec<usize> = (0..cards.len()).collect();
     order.sort_by_key(|index| cards.get(*index).map(rank));
-    // A header takes a line, and so does the space between two tables.
-    let mut room = view.table_lines;
+    // In half lines: a header with the space around it takes three, a row two.
+    let mut room = view.table_lines * 2;
     let mut kept = Vec::new();
+    let unfold = |card: &mut TableCard, room: &mut u16, cut: bool| {
+        let all = card.room.max(card.entries).min(MOST_ROWS);
+        let rows = if cut { all.min((*room / ROW).max(2)) } else { all };
+        if cut || rows * ROW <= *room {
+            card.rows = (0..rows).map(|entry| row(moment, marks, card.table, entry)).collect();
+            *room = room.saturating_sub(rows * ROW);
+        }
+    };
+    // A line is left for how many more there are.
+    let lowest = if usize::from(room / HEADER) < cards.len() { HEADER + ROW } else { HEADER };
     for index in order {
-        if room < 2 {
+        let Some(card) = cards.get_mut(index) else { continue };
+        let important = rank(card) < 2;
+        if room < lowest {
             break;
         }
-        room -= 2;
+        room -= HEADER;
         kept.push(index);
+        if important {
+            unfold(card, &mut room, true);
+        }
     }
     for index in &kept {
-        let Some(card) = cards.get_mut(*index) else { continue };
-        let all = card.room.min(8).max(card.entries.min(8));
-        let wanted = if rank(card) < 2 { all.min(room.max(2)) } else { all };
-        if wanted <= room.max(if rank(card) == 0 { wanted } else { 0 }) {
-            card.rows = (0..wanted).map(|entry| row(moment, marks, card.table, entry)).collect();
-            room = room.saturating_sub(wanted);
+        if let Some(card) = cards.get_mut(*index).filter(|card| card.rows.is_empty()) {
+            unfold(card, &mut room, false);
         }
     }
     let mut index = 0;

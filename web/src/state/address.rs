@@ -50,7 +50,9 @@ impl Address {
         for (name, value) in pairs(hash, '#') {
             let number = || value.parse().map_err(|_| bad(&name, &value, "a number"));
             match name.as_str() {
-                "v" if value != VERSION => return Err(bad("v", &value, "1: the page is older than the address")),
+                "v" if value != VERSION => {
+                    return Err(bad("v", &value, "1: the page is older than the address"));
+                }
                 "src" => address.source = Some(Source::Server(value)),
                 "file" => address.source = Some(Source::Own(value)),
                 "queue" => address.queue = Some(value),

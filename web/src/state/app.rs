@@ -392,8 +392,7 @@ impl App {
         if queue != self.queue || self.shown.is_none() {
             self.show_queue(queue);
         }
-        self.granularity =
-            if address.access.is_some() { Granularity::Access } else { Granularity::Call };
+        self.granularity = if address.access.is_some() { Granularity::Access } else { Granularity::Call };
         let calls = self.calls();
         match address.call {
             Some(call) if call > calls => {
@@ -444,7 +443,8 @@ impl App {
                 let name = self.opening.take().map(|opening| opening.source.name().to_owned());
                 self.failure = Some(Failure { name: name.unwrap_or_default(), message, whole_calls: 0 });
             }
-            Response::Ready | Response::Scene { .. } | Response::Marks { .. } | Response::Overview { .. } => {}
+            Response::Ready | Response::Scene { .. } | Response::Marks { .. } | Response::Overview { .. } => {
+            }
         }
     }
 

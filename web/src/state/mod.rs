@@ -8,7 +8,7 @@ mod room;
 pub use address::{Address, Source};
 pub use app::{Action, App, Ask, Failure, Goal, OpenRun, Opening, Panel};
 pub use granularity::{Granularity, Speed};
-pub use room::room;
+pub use room::{NARROW, room};
 
 /// Calls whose marks are asked for at once.
 pub const MARKS_AT_ONCE: u64 = 128;

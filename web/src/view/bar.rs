@@ -5,7 +5,13 @@ use crate::state::{Action, App, OpenRun, Panel};
 use yew::{Callback, Html, html};
 
 /// The bar. `open` asks for a file.
-pub(super) fn bar(app: &App, theme: Theme, act: &Callback<Action>, open: &Callback<()>, toggle: &Callback<()>) -> Html {
+pub(super) fn bar(
+    app: &App,
+    theme: Theme,
+    act: &Callback<Action>,
+    open: &Callback<()>,
+    toggle: &Callback<()>,
+) -> Html {
     let help = act.reform(|_| Action::Panel(Some(Panel::Help)));
     html! {
         <header class="bar">
@@ -52,14 +58,14 @@ fn queues(app: &App, run: &OpenRun, act: &Callback<Action>) -> Html {
 fn facts(app: &App, run: &OpenRun) -> Html {
     let Some(queue) = run.summary.queues.get(usize::from(app.queue)) else { return html! {} };
     let has = |name: &str| queue.features.iter().any(|feature| feature == name);
-    let mut facts = vec![queue.format.clone(), format!("{} slots", queue.size)];
+    let mut facts = vec![format!("{}, {} slots", queue.format, queue.size)];
     if has("INDIRECT_DESC") {
         facts.push("indirect".to_owned());
     }
     if has("EVENT_IDX") {
         facts.push("event idx".to_owned());
     }
-    facts.push(queue.strategy.clone());
+    facts.push(queue.strategy.replace(", threshold ", " ≤ "));
     facts.push(run.summary.implementation.clone());
     let all: Vec<String> = run.summary.facts.iter().map(|(name, value)| format!("{name}: {value}")).collect();
     let title = format!("{}, recorded by {}\n{}", run.summary.device, run.summary.made_by, all.join("\n"));

@@ -22,7 +22,7 @@ pub fn driver(look: &Look<'_>) -> Html {
                         <dt class="wide">{ "published idx" }</dt>
                         <dd class="wide">{ change(&driver.published_index) }</dd>
                         <dt>{ "last used seen" }</dt><dd data-last-used="">{ change(&driver.last_used) }</dd>
-                        <dt>{ "free slots" }</dt><dd>{ change(&driver.free) }{ format!(" of {}", driver.size) }</dd>
+                        <dt>{ format!("free slots of {}", driver.size) }</dt><dd>{ change(&driver.free) }</dd>
                         <dt class="wide">{ "new since last kick" }</dt>
                         <dd class="wide">{ change(&driver.since_notify) }</dd>
                     </dl>
@@ -30,7 +30,7 @@ pub fn driver(look: &Look<'_>) -> Html {
                 { table_source(&driver.tables) }
                 <div class="part">
                     <h3>{ "In flight" }<i>{ driver.in_flight.count }</i></h3>
-                    { buffers(look, &driver.in_flight, |buffer| elements(buffer), |buffer| place(buffer)) }
+                    { buffers(look, &driver.in_flight, elements, place) }
                 </div>
                 <div class="part wide">
                     <h3>{ "Free list" }<i>{ format!("{} slots", driver.free.after) }</i></h3>
@@ -81,11 +81,8 @@ pub(super) fn buffers(
     last: impl Fn(&Buffer) -> String,
 ) -> Html {
     let line = |buffer: &Buffer| {
-        let class = classes!(
-            "buffer",
-            buffer.touched.then_some("followed"),
-            look.buffer_selection(buffer.token)
-        );
+        let class =
+            classes!("buffer", buffer.touched.then_some("followed"), look.buffer_selection(buffer.token));
         let label = format!("Buffer {}: {}", buffer.token, state_name(buffer.state));
         html! {
             <button key={buffer.token} {class} aria-label={label} data-buffer={buffer.token.to_string()}

@@ -69,7 +69,9 @@ pub(super) fn Over(properties: &PanelProperties) -> Html {
                     act.emit(Action::GoTo(position));
                 }
             });
-            let select = Callback::from(|event: web_sys::FocusEvent| event.target_unchecked_into::<HtmlInputElement>().select());
+            let select = Callback::from(|event: web_sys::FocusEvent| {
+                event.target_unchecked_into::<HtmlInputElement>().select()
+            });
             html! {
                 <div class="over low" role="dialog" aria-modal="true" aria-label="Go to a call">
                     <form class="sheet small" onsubmit={go}>

@@ -15,6 +15,8 @@ pub struct Look<'a> {
     pub selected: Option<CellId>,
     /// The token of its buffer.
     pub token: Option<u64>,
+    /// Whether it is laid out for a phone.
+    pub narrow: bool,
     /// Where clicks go.
     pub act: &'a Callback<Action>,
 }

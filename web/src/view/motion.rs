@@ -73,7 +73,9 @@ fn name(travel: Option<Travel>) -> &'static str {
 fn way(stage: &Element, scene: &Scene) -> Option<Way> {
     let travel = scene.travel?;
     let find = |selector: &str| {
-        stage.query_selector(selector).ok().flatten().map(|element| element.get_bounding_client_rect())
+        let rect = stage.query_selector(selector).ok().flatten()?.get_bounding_client_rect();
+        // What is folded away has no size.
+        (rect.width() > 0.0).then_some(rect)
     };
     let ground = stage.get_bounding_client_rect();
     let middle = |rect: &DomRect| {
@@ -92,8 +94,12 @@ fn way(stage: &Element, scene: &Scene) -> Option<Way> {
             // On a phone the table stands below, and an arrow would cross what is between.
             Some(Way { from: start, to: end, arrow: end.0 > start.0 })
         }
-        Travel::TableToCache(table) => between("tr.changed, tr.read, [data-used].read", &format!("[data-idle=\"{table}\"]")),
-        Travel::BufferToDevice(slot) => between(&format!("[data-available=\"{slot}\"]"), "[data-working] .buffer.followed"),
+        Travel::TableToCache(table) => {
+            between("tr.changed, tr.read, [data-used].read", &format!("[data-idle=\"{table}\"]"))
+        }
+        Travel::BufferToDevice(slot) => {
+            between(&format!("[data-available=\"{slot}\"]"), "[data-working] .buffer.followed")
+        }
         Travel::BufferToUsed(slot) => between("[data-working] h3", &format!("[data-used=\"{slot}\"]")),
         Travel::BufferToDriver(slot) => between(&format!("[data-used=\"{slot}\"]"), "[data-last-used]"),
         Travel::Kick => between(".driver h2", ".device h2"),

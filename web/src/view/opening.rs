@@ -34,7 +34,12 @@ pub(super) fn opening(opening: &Opening, act: &Callback<Action>) -> Html {
 }
 
 /// Which file, what is wrong where, what was expected, and what can be done.
-pub fn failure(failure: &Failure, act: &Callback<Action>, open: &Callback<()>, salvage: &Callback<()>) -> Html {
+pub fn failure(
+    failure: &Failure,
+    act: &Callback<Action>,
+    open: &Callback<()>,
+    salvage: &Callback<()>,
+) -> Html {
     html! {
         <div class="notice error" role="alert" id="error">
             <b>{ icon("cross") }{ format!("{} cannot be opened", failure.name) }</b>

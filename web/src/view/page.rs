@@ -1,7 +1,14 @@
 //! The page's root: state, effects, layout.
 
 use super::{
-    Look, bar::bar, caption::caption, device::device, driver::driver, explanation::explanation, help::Over, keyboard,
+    Look,
+    bar::bar,
+    caption::caption,
+    device::device,
+    driver::driver,
+    explanation::explanation,
+    help::Over,
+    keyboard,
     memory::memory,
     motion::{Direction, Motion},
     opening,
@@ -13,7 +20,7 @@ use super::{
 use crate::{
     link::{Request, Response},
     scene::{Cursor, Scene},
-    state::{Action, Address, App, Granularity, MARKS_AT_ONCE, Source, room},
+    state::{Action, Address, App, Granularity, MARKS_AT_ONCE, NARROW, Source, room},
 };
 use gloo_events::{EventListener, EventListenerOptions};
 use gloo_timers::callback::{Interval, Timeout};
@@ -104,7 +111,8 @@ pub fn Page() -> Html {
     let summary = app.run.as_ref().map(|run| &run.summary);
     let scene = app.scene();
     let queue = summary.and_then(|summary| summary.queues.get(usize::from(app.queue)));
-    let digest = summary.map(|summary| if summary.first_difference().is_some() { "different" } else { "identical" });
+    let digest =
+        summary.map(|summary| if summary.first_difference().is_some() { "different" } else { "identical" });
     html! {
         <main id="lab" class={classes!("lab", (!app.playing).then_some("calm"))}
             data-state={state_name(&app)}
@@ -123,7 +131,7 @@ pub fn Page() -> Html {
             { bar(&app, *theme, &act, &open, &toggle) }
             <input type="file" id="file" class="unseen" ref={input} onchange={choose} tabindex="-1" aria-label="Open a trace" />
             if let Some(scene) = scene {
-                { stage(&app, scene, &act) }
+                { stage(&app, scene, *width, &act) }
                 { timeline(&app, scene, *width - 26.0, &act) }
                 { transport(&app, scene, &act) }
             } else {
@@ -150,8 +158,9 @@ fn state_name(app: &App) -> &'static str {
     }
 }
 
-fn stage(app: &App, scene: &Rc<Scene>, act: &Callback<Action>) -> Html {
-    let look = Look { scene, selected: app.selected, token: app.selected_token(), act };
+fn stage(app: &App, scene: &Rc<Scene>, width: f64, act: &Callback<Action>) -> Html {
+    let look =
+        Look { scene, selected: app.selected, token: app.selected_token(), narrow: width < NARROW, act };
     let direction = direction(app.came_from, scene);
     // Marks appear anew with every step: two equal animations by turns.
     let turn = (scene.cursor.position + u64::from(scene.cursor.access.unwrap_or(0))) % 2;
@@ -358,7 +367,8 @@ fn follow(runs: &Rc<RefCell<Runs>>, source: Option<&Source>, act: &Callback<Acti
             if source.is_none() {
                 Runs::open(runs, shipped(), false, Address::default(), act);
             }
-            let message = format!("{name} is a file of your own, which no address can open: open it or drop it here.");
+            let message =
+                format!("{name} is a file of your own, which no address can open: open it or drop it here.");
             act.emit(Action::Notice(message));
         }
     }
@@ -379,25 +389,34 @@ fn use_questions(app: &UseReducerHandle<App>, runs: &Rc<RefCell<Runs>>, act: &Ca
     {
         let runs = runs.clone();
         let needed = [generation, app.opening.as_ref().map(|opening| opening.generation)];
-        use_effect_with((needed, app.newest), move |(needed, newest)| runs.borrow_mut().keep(*needed, *newest));
+        use_effect_with((needed, app.newest), move |(needed, newest)| {
+            runs.borrow_mut().keep(*needed, *newest)
+        });
     }
     {
         let ask = ask.clone();
         use_effect_with((generation, app.pending), move |(generation, pending)| {
             if let (Some(generation), Some(question)) = (*generation, *pending) {
-                ask(generation, Request::Scene {
-                    number: question.number,
-                    queue: question.queue,
-                    from: question.goal.from,
-                    by: question.goal.by,
-                    view: question.view,
-                });
+                ask(
+                    generation,
+                    Request::Scene {
+                        number: question.number,
+                        queue: question.queue,
+                        from: question.goal.from,
+                        by: question.goal.by,
+                        view: question.view,
+                    },
+                );
             }
         });
     }
     let visible = app.scene().map(|scene| {
         let stretch = stretch(scene.cursor.position, scene.calls, width);
-        (scene.queue, stretch.first.saturating_sub(1) / MARKS_AT_ONCE, stretch.last.saturating_sub(1) / MARKS_AT_ONCE)
+        (
+            scene.queue,
+            stretch.first.saturating_sub(1) / MARKS_AT_ONCE,
+            stretch.last.saturating_sub(1) / MARKS_AT_ONCE,
+        )
     });
     // What was asked for of which queue: another queue's marks are forgotten.
     let asked = use_mut_ref(|| (None, HashSet::new()));
@@ -410,7 +429,10 @@ fn use_questions(app: &UseReducerHandle<App>, runs: &Rc<RefCell<Runs>>, act: &Ca
         }
         for part in first..=last {
             if asked.1.insert(part) {
-                ask(generation, Request::Marks { queue, first: part * MARKS_AT_ONCE + 1, count: MARKS_AT_ONCE });
+                ask(
+                    generation,
+                    Request::Marks { queue, first: part * MARKS_AT_ONCE + 1, count: MARKS_AT_ONCE },
+                );
             }
         }
     });

@@ -73,7 +73,13 @@ pub(super) struct Runs {
 
 impl Runs {
     /// Opens a file in a worker of its own.
-    pub(super) fn open(runs: &Rc<RefCell<Runs>>, origin: Origin, salvage: bool, wanted: Address, act: &Callback<Action>) {
+    pub(super) fn open(
+        runs: &Rc<RefCell<Runs>>,
+        origin: Origin,
+        salvage: bool,
+        wanted: Address,
+        act: &Callback<Action>,
+    ) {
         let generation = {
             let mut runs = runs.borrow_mut();
             runs.generation += 1;
@@ -110,7 +116,12 @@ impl Runs {
     }
 
     /// Asks the worker of a generation. One that was ended in between needs no answer.
-    pub(super) fn ask(&self, generation: u32, request: &Request, file: Option<ArrayBuffer>) -> Result<(), String> {
+    pub(super) fn ask(
+        &self,
+        generation: u32,
+        request: &Request,
+        file: Option<ArrayBuffer>,
+    ) -> Result<(), String> {
         match self.workers.iter().find(|(number, _)| *number == generation) {
             Some((_, worker)) => worker.ask(request, file),
             None => Ok(()),

@@ -7,7 +7,15 @@ use yew::{Html, html};
 /// Text in which what stands between asterisks is emphasised.
 pub(super) fn rich(text: &str) -> Html {
     let parts = text.split('*').enumerate();
-    parts.map(|(index, part)| if index % 2 == 1 { html! { <b>{ part.to_owned() }</b> } } else { html! { part.to_owned() } }).collect()
+    parts
+        .map(|(index, part)| {
+            if index % 2 == 1 {
+                html! { <b>{ part.to_owned() }</b> }
+            } else {
+                html! { part.to_owned() }
+            }
+        })
+        .collect()
 }
 
 /// The same without the asterisks.
@@ -64,7 +72,8 @@ pub(super) fn mark_class(mark: Mark) -> Option<&'static str> {
 mod tests {
     #[test]
     fn thousands_are_set_apart() {
-        let numbers = [(0, "0"), (999, "999"), (1000, "1\u{2009}000"), (12_345_678, "12\u{2009}345\u{2009}678")];
+        let numbers =
+            [(0, "0"), (999, "999"), (1000, "1\u{2009}000"), (12_345_678, "12\u{2009}345\u{2009}678")];
         for (value, expected) in numbers {
             assert_eq!(super::number(value), expected);
         }

@@ -44,7 +44,9 @@ impl Theme {
 
     /// Shows it, and remembers it.
     pub(super) fn apply(self) {
-        let root = web_sys::window().and_then(|window| window.document()).and_then(|document| document.document_element());
+        let root = web_sys::window()
+            .and_then(|window| window.document())
+            .and_then(|document| document.document_element());
         let Some(root) = root else { return };
         // Neither a missing attribute nor a browser that keeps nothing is worth telling.
         let _ = match self {

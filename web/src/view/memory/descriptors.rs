@@ -47,11 +47,7 @@ fn group(look: &Look<'_>, group: &DescriptorGroup) -> Html {
 
 fn row(look: &Look<'_>, offset: Option<u32>, row: &DescriptorRow) -> Html {
     let cell = CellId::Ring(Cell::Descriptor(row.slot));
-    let class = classes!(
-        state_class(row.state),
-        mark_class(row.mark),
-        look.selection(cell, row.token)
-    );
+    let class = classes!(state_class(row.state), mark_class(row.mark), look.selection(cell, row.token));
     let label = format!(
         "Slot {}, {}: address {:x}, length {}, flags {}, next {}",
         row.slot,

@@ -16,14 +16,13 @@ use yew::{Html, html};
 pub fn memory(look: &Look<'_>) -> Html {
     let scene = look.scene;
     let size = scene.rings.size;
-    let held = scene.driver.in_flight.count;
     html! {
         <section class="column memory" aria-label="Shared memory">
             <h2>
                 <b>{ "Shared memory" }</b>
                 <small>
-                    { format!("what both sides see · split ring, {size} slots, {held} buffers in flight") }
-                    <span class="wide">{ " · 4 descriptors per 64-byte cache line" }</span>
+                    { format!("what both sides see · split ring, {size} slots") }
+                    <span class="wide">{ ", 4 descriptors per 64-byte cache line" }</span>
                 </small>
             </h2>
             <div class="inside">
@@ -43,7 +42,8 @@ pub fn memory(look: &Look<'_>) -> Html {
 }
 
 fn legend() -> Html {
-    let entry = |state: SlotState, words: &'static str| html! { <>{ state_icon(state) }<span>{ words }</span></> };
+    let entry =
+        |state: SlotState, words: &'static str| html! { <>{ state_icon(state) }<span>{ words }</span></> };
     html! {
         <div class="legend" aria-hidden="true">
             { entry(SlotState::Free, "free") }

@@ -1,6 +1,6 @@
 //! The available and the used ring on one counter line.
 
-use super::flags::{Words, place};
+use super::flags::Ground;
 use crate::{
     scene::{CellId, Column, Flag, SlotState, spoken},
     view::{
@@ -19,6 +19,14 @@ pub(super) fn rings(look: &Look<'_>) -> Html {
     let extent = |words: &'static str| {
         if all { words.to_owned() } else { format!("{count} of {}", rings.size) }
     };
+    // A small ring has wider columns.
+    let words = if look.narrow { 5 } else { 4 } * rings.columns.len().min(16) as u16 / 16;
+    let ground = Ground {
+        columns: count as u16,
+        words: words.max(1),
+        left: if look.narrow { 0 } else { 3 * count as u16 / 16 },
+        right: look.narrow.into(),
+    };
     let wide = rings.size > 999;
     let style = format!("--columns: {count}");
     html! {
@@ -28,12 +36,12 @@ pub(super) fn rings(look: &Look<'_>) -> Html {
                 <div class="ring-name driver-side"><b>{ "avail ring" }</b><span>{ extent("driver writes") }</span></div>
                 { for rings.columns.iter().map(|column| available(look, column)) }
             </div>
-            { flags(look, &rings.upper, count as u16, rings.event_index) }
+            { flags(look, &rings.upper, ground, rings.event_index) }
             <div class="ring counters">
                 <div class="ring-name">{ "counter" }</div>
                 { for rings.columns.iter().map(|column| counter(look, column)) }
             </div>
-            { flags(look, &rings.lower, count as u16, rings.event_index) }
+            { flags(look, &rings.lower, ground, rings.event_index) }
             <div class="ring">
                 <div class="ring-name device-side"><b>{ "used ring" }</b><span>{ extent("device writes") }</span></div>
                 { for rings.columns.iter().map(|column| used(look, column)) }
@@ -81,22 +89,22 @@ fn used(look: &Look<'_>, column: &Column) -> Html {
 }
 
 fn counter(look: &Look<'_>, column: &Column) -> Html {
-    let state = if column.available_state == SlotState::Free { "old" } else { state_class(column.available_state) };
+    let state =
+        if column.available_state == SlotState::Free { "old" } else { state_class(column.available_state) };
     let selected = column.available_token.and_then(|token| look.buffer_selection(token));
     let text = column.counter.map_or_else(|| "–".to_owned(), |counter| counter.to_string());
     html! { <div class={classes!("counter", state, selected)}>{ text }</div> }
 }
 
-fn flags(look: &Look<'_>, [event, index]: &[Flag; 2], columns: u16, event_index: bool) -> Html {
+fn flags(look: &Look<'_>, [event, index]: &[Flag; 2], ground: Ground, event_index: bool) -> Html {
     let placed = match (event.boundary, index.boundary) {
-        (Some(event), Some(index)) => place(event, index, columns),
-        // One alone keeps clear of the ends.
-        (Some(event), None) => (place(event, if event < 8 { 15 } else { 0 }, columns).0, Words::Right),
-        (None, Some(index)) => (Words::Left, if index + 4 > columns { Words::Left } else { Words::Right }),
-        (None, None) => (Words::Left, Words::Right),
+        (Some(event), Some(index)) => ground.place(event, index),
+        (Some(event), None) => (ground.place_one(event), 0),
+        (None, Some(index)) => (0, ground.place_one(index)),
+        (None, None) => (0, 0),
     };
     html! {
-        <div class="ring flags">
+        <div class="ring flags" style={format!("--words: {}", ground.words)}>
             { flag(look, event, placed.0, event_index) }
             { flag(look, index, placed.1, false) }
             if event.boundary.is_none() || index.boundary.is_none() {
@@ -118,8 +126,12 @@ fn hue(flag: &Flag) -> &'static str {
 fn words(look: &Look<'_>, flag: &Flag) -> Html {
     let cell = CellId::Ring(flag.cell);
     let is_index = matches!(flag.cell, Cell::AvailableIndex | Cell::UsedIndex);
-    let class: Classes =
-        classes!("flag-words", mark_class(flag.mark), look.selection(cell, None), is_index.then_some("is-index"));
+    let class: Classes = classes!(
+        "flag-words",
+        mark_class(flag.mark),
+        look.selection(cell, None),
+        is_index.then_some("is-index")
+    );
     html! {
         <button {class} onclick={look.select(cell)}>
             if !is_index { { icon("bell") } }
@@ -129,18 +141,12 @@ fn words(look: &Look<'_>, flag: &Flag) -> Html {
     }
 }
 
-fn flag(look: &Look<'_>, flag: &Flag, words: Words, bar: bool) -> Html {
+fn flag(look: &Look<'_>, flag: &Flag, shift: i32, bar: bool) -> Html {
     let Some(boundary) = flag.boundary else { return html! {} };
-    let side = match words {
-        Words::Left => "to-left",
-        Words::Right => "to-right",
-        Words::FarLeft => "far-left",
-        Words::FarRight => "far-right",
-    };
     let is_index = matches!(flag.cell, Cell::AvailableIndex | Cell::UsedIndex);
     html! {
-        <div class={classes!("flag", hue(flag), (is_index || bar).then_some("post"))} style={format!("--boundary: {boundary}")}>
-            <span class={classes!("flag-side", side)}>{ self::words(look, flag) }</span>
+        <div class={classes!("flag", hue(flag), (is_index || bar).then_some("post"))} style={format!("--boundary: {boundary}; --shift: {shift}")}>
+            <span class={classes!("flag-side", (shift < 0).then_some("to-left"))}>{ self::words(look, flag) }</span>
         </div>
     }
 }

@@ -42,7 +42,7 @@ fn card(look: &Look<'_>, card: &TableCard) -> Html {
                 { uses(card.uses) }
                 <span>{ format!("{} use", nth(card.uses)) }</span>
                 if card.rows.is_empty() {
-                    <span>{ format!("{} of {} entries", card.entries, card.room) }</span>
+                    <span title="entries used, entries there are">{ format!("{} of {}", card.entries, card.room) }</span>
                 } else {
                     <span class="address">{ format!("{:08x}", card.table) }</span>
                 }
@@ -74,16 +74,18 @@ fn row(look: &Look<'_>, card: &TableCard, row: &TableRow) -> Html {
             <tr class="unused" key={row.entry}><td class="right">{ row.entry }</td><td colspan="4">{ "unused this time" }</td></tr>
         };
     }
-    let next = if row.flags & descriptor_flag::NEXT != 0 { row.next.to_string() } else { "–".to_owned() };
+    let next =
+        if row.flags & descriptor_flag::NEXT != 0 { format!("→ {}", row.next) } else { "–".to_owned() };
     let class = classes!(mark_class(row.mark), look.selection(cell, None));
-    let label = format!("{} entry {}: address {:x}, length {}", card.name, row.entry, row.address, row.length);
+    let label =
+        format!("{} entry {}: address {:x}, length {}", card.name, row.entry, row.address, row.length);
     html! {
         <tr {class} key={row.entry} tabindex="0" aria-label={label}
             onclick={look.select(cell)} onkeydown={on_enter(look.select(cell))}>
             <td class="right">{ row.entry }</td>
             <td>{ format!("{:08x}", row.address) }</td>
             <td class="right">{ row.length }</td>
-            <td>{ for flag_names(row.flags).map(|name| html! { <span class="flag-name">{ name }</span> }) }</td>
+            <td>{ for flag_names(row.flags & !descriptor_flag::NEXT).map(|name| html! { <span class="flag-name">{ name }</span> }) }</td>
             <td class="right">{ next }</td>
         </tr>
     }

@@ -16,7 +16,11 @@ pub(super) struct Wire {
 /// The wires of a scene.
 pub(super) fn wires(scene: &Scene) -> Vec<Wire> {
     let written = |slot: u16| scene.rows().any(|row| row.slot == slot && row.mark.written);
-    let wire = |card: &crate::scene::TableCard| Wire { slot: card.slot, table: card.table, changed: written(card.slot) };
+    let wire = |card: &crate::scene::TableCard| Wire {
+        slot: card.slot,
+        table: card.table,
+        changed: written(card.slot),
+    };
     scene.tables.cards.iter().map(wire).collect()
 }
 

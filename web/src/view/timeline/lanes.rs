@@ -44,9 +44,10 @@ pub(super) fn lanes(app: &App, scene: &Scene, window: &Stretch, width: f64, act:
     }
     let stretch = *window;
     let go = act.reform(move |event: MouseEvent| {
-        let x = event.current_target().and_then(|target| target.dyn_into::<Element>().ok()).map(|element| {
-            f64::from(event.client_x()) - element.get_bounding_client_rect().left()
-        });
+        let x = event
+            .current_target()
+            .and_then(|target| target.dyn_into::<Element>().ok())
+            .map(|element| f64::from(event.client_x()) - element.get_bounding_client_rect().left());
         Action::GoTo(stretch.position(x.unwrap_or(0.0)))
     });
     let cursor = window.x(here.max(window.first));
@@ -78,7 +79,8 @@ fn mark(app: &App, position: u64) -> Option<CallMark> {
 
 /// Round numbers along the axis.
 fn ticks(window: &Stretch) -> impl Iterator<Item = u64> {
-    let every = [1, 2, 5, 10, 20, 50].into_iter().find(|every| *every as f64 * window.each >= 90.0).unwrap_or(50);
+    let every =
+        [1, 2, 5, 10, 20, 50].into_iter().find(|every| *every as f64 * window.each >= 90.0).unwrap_or(50);
     let first = window.first.next_multiple_of(every);
     (first..=window.last).step_by(every as usize)
 }
@@ -116,7 +118,9 @@ fn draw(drawing: &mut Drawing, mark: CallMark, x: f64, future: bool) {
     let (shapes, path) = match mark.lane {
         LaneMark::Add => (&mut drawing.driver_full, bar(driver)),
         LaneMark::Reap => (&mut drawing.driver_hollow, bar(driver)),
-        LaneMark::Publish | LaneMark::DriverWish | LaneMark::Checkpoint => (&mut drawing.driver_full, dot(driver)),
+        LaneMark::Publish | LaneMark::DriverWish | LaneMark::Checkpoint => {
+            (&mut drawing.driver_full, dot(driver))
+        }
         LaneMark::Complete => (&mut drawing.device_full, bar(device)),
         LaneMark::Pop => (&mut drawing.device_hollow, bar(device)),
         LaneMark::PublishUsed | LaneMark::DeviceWish => (&mut drawing.device_full, dot(device)),

@@ -13,7 +13,13 @@ use yew::{Callback, Html, html};
 /// Height of the bars, in their own units.
 const HEIGHT: f64 = 16.0;
 
-pub(super) fn overview(app: &App, scene: &Scene, window: &Stretch, width: f64, act: &Callback<Action>) -> Html {
+pub(super) fn overview(
+    app: &App,
+    scene: &Scene,
+    window: &Stretch,
+    width: f64,
+    act: &Callback<Action>,
+) -> Html {
     let calls = scene.calls.max(1);
     let bars = app.overview.as_deref().map(Vec::as_slice).unwrap_or_default();
     let most = f64::from(bars.iter().copied().max().unwrap_or(1).max(1));
@@ -26,10 +32,11 @@ pub(super) fn overview(app: &App, scene: &Scene, window: &Stretch, width: f64, a
     }
     let at = |position: u64| position as f64 / calls as f64 * count;
     let go = act.reform(move |event: MouseEvent| {
-        let share = event.current_target().and_then(|target| target.dyn_into::<Element>().ok()).map(|element| {
-            let rect = element.get_bounding_client_rect();
-            (f64::from(event.client_x()) - rect.left()) / rect.width().max(1.0)
-        });
+        let share =
+            event.current_target().and_then(|target| target.dyn_into::<Element>().ok()).map(|element| {
+                let rect = element.get_bounding_client_rect();
+                (f64::from(event.client_x()) - rect.left()) / rect.width().max(1.0)
+            });
         Action::GoTo((share.unwrap_or(0.0).clamp(0.0, 1.0) * calls as f64).round() as u64)
     });
     let from = at(window.first.saturating_sub(1));

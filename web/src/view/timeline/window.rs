@@ -54,7 +54,10 @@ mod tests {
         for calls in [1, 5, 100, 12_066] {
             for position in (1..=calls).step_by(7) {
                 let stretch = stretch(position, calls, 1254.0);
-                assert!((stretch.first..=stretch.last).contains(&position), "{position} of {calls}: {stretch:?}");
+                assert!(
+                    (stretch.first..=stretch.last).contains(&position),
+                    "{position} of {calls}: {stretch:?}"
+                );
                 assert!(stretch.first >= 1 && stretch.last <= calls, "{stretch:?}");
                 assert!(stretch.x(stretch.last) < 1254.0, "{stretch:?}");
                 assert_eq!(stretch.position(stretch.x(position)), position);
