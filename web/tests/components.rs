@@ -120,7 +120,7 @@ async fn the_step_is_told_in_order() {
     let spoken = element.query_selector("[aria-live]").unwrap().unwrap().text_content().unwrap();
     assert!(spoken.contains("Driver publishes 3 buffers"), "{spoken}");
     let first = element.query_selector(".deeds li").unwrap().unwrap();
-    assert!(first.class_list().contains("barrier"), "the release comes before the store");
+    assert!(first.class_name().contains("barrier"), "the release comes before the store");
     assert_eq!(count(&element, ".device [data-buffer]"), 3, "three buffers are offered");
 }
 
