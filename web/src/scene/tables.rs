@@ -65,6 +65,8 @@ pub struct TablesScene {
 /// Half lines that a folded table takes, and a row of an unfolded one.
 const HEADER: u16 = 3;
 const ROW: u16 = 2;
+/// Half lines that the strip of the whole ring takes.
+const WHOLE_RING: u16 = 5;
 /// Rows of a table that are drawn at most.
 const MOST_ROWS: u16 = 8;
 
@@ -107,7 +109,8 @@ pub(super) fn tables(
     let mut order: Vec<usize> = (0..cards.len()).collect();
     order.sort_by_key(|index| cards.get(*index).map(rank));
     // In half lines: a header with the space around it takes three, a row two.
-    let mut room = view.table_lines * 2;
+    let folded = groups.iter().any(|group| matches!(group, DescriptorGroup::Folded { .. }));
+    let mut room = (view.table_lines * 2).saturating_sub(if folded { WHOLE_RING } else { 0 });
     let mut kept = Vec::new();
     let unfold = |card: &mut TableCard, room: &mut u16, cut: bool| {
         let all = card.room.max(card.entries).min(MOST_ROWS);

@@ -175,7 +175,7 @@ pub enum Action {
         /// Why.
         message: String,
     },
-    /// The file being opened is not wanted any more.
+    /// The file being opened is not wanted any more; if there is none, what was told is read.
     Cancel,
     /// The failure or notice was read.
     Dismiss,
@@ -317,7 +317,11 @@ impl App {
                     self.failure = Some(Failure { name, message, whole_calls: 0 });
                 }
             }
-            Action::Cancel => self.opening = None,
+            Action::Cancel => {
+                if self.opening.take().is_none() {
+                    (self.failure, self.notice) = (None, None);
+                }
+            }
             Action::Dismiss => (self.failure, self.notice) = (None, None),
             Action::Notice(notice) => self.notice = Some(notice),
             Action::Step(count) => {

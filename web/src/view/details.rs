@@ -30,7 +30,7 @@ pub fn details(look: &Look<'_>) -> Html {
             </h4>
             <pre aria-label="Bytes in memory">{ lines.join("\n") }</pre>
             <dl class="pairs">
-                { for facts.fields.iter().map(|(name, value)| html! { <><dt>{ *name }</dt><dd>{ value }</dd></> }) }
+                { for facts.fields.iter().map(|(name, value)| html! { <div><dt>{ *name }</dt><dd>{ value }</dd></div> }) }
             </dl>
             <p>
                 if let Some(writer) = facts.writer {

@@ -18,10 +18,9 @@ pub fn device(look: &Look<'_>) -> Html {
                 <div class="part">
                     <h3>{ "Counters" }</h3>
                     <dl class="pairs">
-                        <dt>{ "next avail to take" }</dt><dd>{ change(&device.last_available) }</dd>
-                        <dt>{ "next used idx" }</dt><dd>{ change(&device.used_index) }</dd>
-                        <dt class="wide">{ "published idx" }</dt>
-                        <dd class="wide">{ change(&device.published_index) }</dd>
+                        <div><dt>{ "next avail to take" }</dt><dd>{ change(&device.last_available) }</dd></div>
+                        <div><dt>{ "next used idx" }</dt><dd>{ change(&device.used_index) }</dd></div>
+                        <div class="wide"><dt>{ "published idx" }</dt><dd>{ change(&device.published_index) }</dd></div>
                     </dl>
                 </div>
                 <div class="part wide">
@@ -43,10 +42,8 @@ pub fn device(look: &Look<'_>) -> Html {
                         <div>{ interrupt(device) }</div>
                     </div>
                     <dl class="pairs">
-                        <dt>{ "kicks / saved" }</dt>
-                        <dd>{ change(&driver.kicks) }{ " / " }{ change(&driver.kicks_saved) }</dd>
-                        <dt>{ "interrupts / saved" }</dt>
-                        <dd>{ change(&device.interrupts) }{ " / " }{ change(&device.interrupts_saved) }</dd>
+                        <div><dt>{ "kicks / saved" }</dt><dd>{ change(&driver.kicks) }{ " / " }{ change(&driver.kicks_saved) }</dd></div>
+                        <div><dt>{ "interrupts / saved" }</dt><dd>{ change(&device.interrupts) }{ " / " }{ change(&device.interrupts_saved) }</dd></div>
                     </dl>
                 </div>
         </Column>

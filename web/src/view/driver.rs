@@ -18,13 +18,11 @@ pub fn driver(look: &Look<'_>) -> Html {
                 <div class="part">
                     <h3>{ "Counters" }</h3>
                     <dl class="pairs">
-                        <dt>{ "next avail idx" }</dt><dd>{ change(&driver.available_index) }</dd>
-                        <dt class="wide">{ "published idx" }</dt>
-                        <dd class="wide">{ change(&driver.published_index) }</dd>
-                        <dt>{ "last used seen" }</dt><dd data-last-used="">{ change(&driver.last_used) }</dd>
-                        <dt>{ format!("free slots of {}", driver.size) }</dt><dd>{ change(&driver.free) }</dd>
-                        <dt class="wide">{ "new since last kick" }</dt>
-                        <dd class="wide">{ change(&driver.since_notify) }</dd>
+                        <div><dt>{ "next avail idx" }</dt><dd>{ change(&driver.available_index) }</dd></div>
+                        <div class="wide"><dt>{ "published idx" }</dt><dd>{ change(&driver.published_index) }</dd></div>
+                        <div><dt>{ "last used seen" }</dt><dd data-last-used="">{ change(&driver.last_used) }</dd></div>
+                        <div><dt>{ format!("free slots of {}", driver.size) }</dt><dd>{ change(&driver.free) }</dd></div>
+                        <div class="wide"><dt>{ "since last look" }</dt><dd>{ change(&driver.since_notify) }</dd></div>
                     </dl>
                 </div>
                 { table_source(&driver.tables) }
@@ -122,7 +120,7 @@ fn free_list(first: &[u16], count: u16) -> Html {
 
 fn table_source(tables: &TableSourceScene) -> Html {
     let name = match tables.strategy {
-        TableStrategy::Direct => "none: always direct".to_owned(),
+        TableStrategy::Direct => "none (direct)".to_owned(),
         TableStrategy::PlainAllocation => "allocator".to_owned(),
         TableStrategy::ListCache { .. } => "list cache".to_owned(),
         other => other.to_string(),
@@ -158,9 +156,8 @@ fn table_source(tables: &TableSourceScene) -> Html {
                 }
             </div>
             <dl class="pairs wide">
-                <dt>{ "cache / alloc" }</dt>
-                <dd>{ change(&tables.hits) }{ " / " }{ change(&tables.allocations) }</dd>
-                <dt>{ "bytes held" }</dt><dd>{ change(&tables.bytes_held) }</dd>
+                <div><dt>{ "cache / alloc" }</dt><dd>{ change(&tables.hits) }{ " / " }{ change(&tables.allocations) }</dd></div>
+                <div><dt>{ "bytes held" }</dt><dd>{ change(&tables.bytes_held) }</dd></div>
             </dl>
         </div>
     }

@@ -25,7 +25,7 @@ pub fn explanation(look: &Look<'_>) -> Html {
                 { details(look) }
                 <ol class="deeds">{ for explanation.items.iter().map(item) }</ol>
                 if explanation.items.is_empty() && !scene.call.is_empty() {
-                    <p>{ "Shared memory was neither written nor read." }</p>
+                    <p>{ "Neither side wrote or read shared memory." }</p>
                 }
                 if explanation.items.is_empty() && scene.call.is_empty() {
                     <p>{ "Step forward with → to make the first call." }</p>

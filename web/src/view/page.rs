@@ -20,7 +20,7 @@ use super::{
 use crate::{
     link::{Request, Response},
     scene::{Cursor, Scene},
-    state::{Action, Address, App, Granularity, MARKS_AT_ONCE, NARROW, Source, room},
+    state::{Action, Address, App, Granularity, MARKS_AT_ONCE, NARROW, Source, Speed, room},
 };
 use gloo_events::{EventListener, EventListenerOptions};
 use gloo_timers::callback::{Interval, Timeout};
@@ -114,7 +114,7 @@ pub fn Page() -> Html {
     let digest =
         summary.map(|summary| if summary.first_difference().is_some() { "different" } else { "identical" });
     html! {
-        <main id="lab" class={classes!("lab", (!app.playing).then_some("calm"))}
+        <main id="lab" class={classes!("lab", (app.playing && app.speed == Speed::Fastest).then_some("hasty"))}
             data-state={state_name(&app)}
             data-settled={app.settled().to_string()}
             data-step={scene.map(|scene| scene.cursor.position.to_string())}

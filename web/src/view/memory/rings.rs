@@ -27,11 +27,14 @@ pub(super) fn rings(look: &Look<'_>) -> Html {
         left: if look.narrow { 0 } else { 3 * count as u16 / 16 },
         right: look.narrow.into(),
     };
-    let wide = rings.size > 999;
+    // Numbers of five digits are wider than a column.
+    let wide = rings.columns.iter().any(|column| column.slot > 9999 || column.counter > Some(9999));
+    // On a phone they stand at every fourth.
+    let every = |index: usize| !(wide && look.narrow) || index.is_multiple_of(4);
     let style = format!("--columns: {count}");
     html! {
         <div class={classes!("rings", wide.then_some("wide-numbers"))} {style} aria-label="Available and used ring on one counter line">
-            <div class="ring slots"><span></span>{ for rings.columns.iter().map(|column| html! { <span>{ column.slot }</span> }) }</div>
+            <div class="ring slots"><span></span>{ for rings.columns.iter().enumerate().map(|(index, column)| html! { <span>{ every(index).then_some(column.slot) }</span> }) }</div>
             <div class="ring">
                 <div class="ring-name driver-side"><b>{ "avail ring" }</b><span>{ extent("driver writes") }</span></div>
                 { for rings.columns.iter().map(|column| available(look, column)) }
@@ -39,7 +42,7 @@ pub(super) fn rings(look: &Look<'_>) -> Html {
             { flags(look, &rings.upper, ground, rings.event_index) }
             <div class="ring counters">
                 <div class="ring-name">{ "counter" }</div>
-                { for rings.columns.iter().map(|column| counter(look, column)) }
+                { for rings.columns.iter().enumerate().map(|(index, column)| counter(look, column, every(index))) }
             </div>
             { flags(look, &rings.lower, ground, rings.event_index) }
             <div class="ring">
@@ -88,12 +91,12 @@ fn used(look: &Look<'_>, column: &Column) -> Html {
     }
 }
 
-fn counter(look: &Look<'_>, column: &Column) -> Html {
+fn counter(look: &Look<'_>, column: &Column, told: bool) -> Html {
     let state =
         if column.available_state == SlotState::Free { "old" } else { state_class(column.available_state) };
     let selected = column.available_token.and_then(|token| look.buffer_selection(token));
     let text = column.counter.map_or_else(|| "–".to_owned(), |counter| counter.to_string());
-    html! { <div class={classes!("counter", state, selected)}>{ text }</div> }
+    html! { <div class={classes!("counter", state, selected)}>{ told.then_some(text) }</div> }
 }
 
 fn flags(look: &Look<'_>, [event, index]: &[Flag; 2], ground: Ground, event_index: bool) -> Html {
@@ -104,7 +107,7 @@ fn flags(look: &Look<'_>, [event, index]: &[Flag; 2], ground: Ground, event_inde
         (None, None) => (0, 0),
     };
     html! {
-        <div class="ring flags" style={format!("--words: {}", ground.words)}>
+        <div class="ring flags" style={format!("--span: {}", ground.words)}>
             { flag(look, event, placed.0, event_index) }
             { flag(look, index, placed.1, false) }
             if event.boundary.is_none() || index.boundary.is_none() {

@@ -13,7 +13,11 @@ pub(super) fn whole_ring(look: &Look<'_>) -> Html {
         return html! {};
     }
     let size = look.scene.rings.size;
-    let height = |share: &Share, held: u16| f64::from(held) / f64::from(share.of.max(1)) * (HEIGHT - 4.0);
+    // What is held is seen, however small its share.
+    let height = |share: &Share, held: u16| {
+        let height = f64::from(held) / f64::from(share.of.max(1)) * (HEIGHT - 4.0);
+        if held > 0 { height.max(2.5) } else { 0.0 }
+    };
     let mut driver = String::new();
     let mut device = String::new();
     let mut touched = String::new();
