@@ -30,7 +30,7 @@
 //!
 //! let mut chain = Chain::default();
 //! assert!(device.pop(&memory, &mut NoProbe, &mut chain)?);
-//! assert_eq!(chain.readable, readable);
+//! assert_eq!(chain.readable(), readable);
 //! device.complete(&memory, &mut NoProbe, chain.head, 0)?;
 //! device.publish(&memory, &mut NoProbe)?;
 //!

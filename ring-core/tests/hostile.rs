@@ -137,7 +137,7 @@ fn split_device_names_what_a_driver_does_wrong() {
         device.reset();
         guest.memory = crate::memory();
         guest.descriptor(0, 1, 1, 0, 0);
-        assert_eq!(guest.pop(0).unwrap().readable.len(), 1, "after a reset it works again");
+        assert_eq!(guest.pop(0).unwrap().readable().len(), 1, "after a reset it works again");
     }
 }
 
@@ -183,15 +183,15 @@ fn split_device_accepts_what_is_legal() {
         .entry(TABLES, 0, 8, 1, 1)
         .entry(TABLES, 1, 9, 2, 0);
     let chain = guest.pop(0).unwrap();
-    assert_eq!(chain.readable.iter().map(|segment| segment.length).collect::<Vec<_>>(), [7, 8]);
-    assert_eq!(chain.writable.iter().map(|segment| segment.length).collect::<Vec<_>>(), [9]);
+    assert_eq!(chain.readable().iter().map(|segment| segment.length).collect::<Vec<_>>(), [7, 8]);
+    assert_eq!(chain.writable().iter().map(|segment| segment.length).collect::<Vec<_>>(), [9]);
     // A table in any order, only part of it in use; exactly 2^32 bytes in all; as many elements as the ring has.
     let mut guest = SplitGuest::new(INDIRECT);
     guest.descriptor(0, TABLES, 48, 4, 0).entry(TABLES, 0, u32::MAX, 1, 2).entry(TABLES, 2, 1, 0, 1);
-    assert_eq!(guest.pop(0).unwrap().readable.len(), 2);
+    assert_eq!(guest.pop(0).unwrap().readable().len(), 2);
     let mut guest = SplitGuest::new(0);
     (0..8).for_each(|index| _ = guest.descriptor(index, 1, 1, (index < 7) as u16, index + 1));
-    assert_eq!(guest.pop(0).unwrap().readable.len(), 8);
+    assert_eq!(guest.pop(0).unwrap().readable().len(), 8);
 }
 
 // ── the drivers against a bad device ──

@@ -161,7 +161,7 @@ fn driver_publishes(
     if seen {
         let mut chain = Chain::default();
         assert!(device.pop(&*cells, &mut NoProbe, &mut chain).unwrap());
-        assert_eq!(chain.readable, element(), "a buffer seen in part");
+        assert_eq!(chain.readable(), element(), "a buffer seen in part");
         assert_eq!(cells.contents.load(Ordering::Relaxed), 7, "contents from before");
     }
     let notified = notified.join().unwrap();

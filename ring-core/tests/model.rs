@@ -192,7 +192,10 @@ fn run<D: Driver, V: Device>(
                 let popped = device.pop(&memory, probe, &mut chain).unwrap();
                 assert_eq!(popped, !model.available.is_empty());
                 if let Some(buffer) = model.available.pop_front() {
-                    assert_eq!((&chain.readable, &chain.writable), (&buffer.readable, &buffer.writable));
+                    assert_eq!(
+                        (chain.readable(), chain.writable()),
+                        (&buffer.readable[..], &buffer.writable[..])
+                    );
                     model.taken.push((chain.head, buffer));
                 }
             }

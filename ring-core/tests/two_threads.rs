@@ -88,7 +88,7 @@ fn exchange(mut driver: impl Driver + Send, mut device: impl Device + Send, in_o
             let mut expected = 0;
             while !done.load(Ordering::Acquire) {
                 while device.pop(&memory, probe, &mut chain).unwrap() {
-                    assert_eq!((chain.readable.clone(), chain.writable.clone()), buffer(expected));
+                    assert_eq!((chain.readable().to_vec(), chain.writable().to_vec()), buffer(expected));
                     expected += 1;
                     held.push((chain.head, chain.writable_bytes() as u32));
                 }

@@ -2,7 +2,7 @@
 
 use super::{
     Chain, Device, Taken,
-    chain::{Walk, entry_address},
+    chain::{Walk, Walked, entry_address},
     taken::TakenBuffers,
 };
 use crate::{
@@ -88,9 +88,15 @@ impl PackedDevice {
         Ok(head.is_available(position).then_some(head))
     }
 
-    /// Reads every descriptor of the list once and checks it. Returns the ring descriptors it holds.
-    #[inline]
-    fn walk<M: Memory>(&self, memory: &M, head: Descriptor, chain: &mut Chain) -> Result<u16, Fault> {
+    /// Reads every descriptor of the list once and checks it. Returns what it found, its id, and the ring descriptors it
+    /// holds.
+    #[inline(always)]
+    fn walk<M: Memory>(
+        &self,
+        memory: &M,
+        head: Descriptor,
+        chain: &mut Chain,
+    ) -> Result<(Walked, u16, u16), Fault> {
         let size = self.layout.queue_size;
         let mut walk = Walk::new(chain, size);
         let mut position = self.state.next_available;
@@ -98,30 +104,34 @@ impl PackedDevice {
             memory.load_u64(self.layout.address(Cell::Descriptor(position.index)), Ordering::Relaxed)?;
         let mut descriptor = Descriptor { address, ..head };
         let mut held = 0;
-        loop {
-            let cell = Cell::Descriptor(position.index);
-            let place = || Place::PackedRing(cell);
-            held += 1;
-            if held > size - self.state.held {
+        let walked = loop {
+            let place = || Place::PackedRing(Cell::Descriptor(position.index));
+            let flags = descriptor.flags;
+            if held >= size - self.state.held {
                 let expected = "no more descriptors than are free: the driver rewrote a slot not yet used";
-                return Err(Fault::rule(Rule::PackedNoTouch, place(), held, expected));
+                return Err(Fault::rule(Rule::PackedNoTouch, place(), held + 1, expected));
             }
-            if descriptor.has(descriptor_flag::INDIRECT) {
-                if !self.indirect {
-                    let expected = "no INDIRECT flag, since the feature was not negotiated";
-                    return Err(Fault::rule(Rule::IndirectFeature, place(), descriptor.flags, expected));
+            held += 1;
+            // One test for the two that are rare.
+            if flags & (descriptor_flag::INDIRECT | descriptor_flag::WRITE) != walk.write {
+                if flags & descriptor_flag::INDIRECT != 0 {
+                    if !self.indirect {
+                        let expected = "no INDIRECT flag, since the feature was not negotiated";
+                        return Err(Fault::rule(Rule::IndirectFeature, place(), flags, expected));
+                    }
+                    if held > 1 || flags & descriptor_flag::NEXT != 0 {
+                        let expected = "INDIRECT on a descriptor alone, or not at all";
+                        return Err(Fault::rule(Rule::PackedTableMix, place(), flags, expected));
+                    }
+                    break walk_table(memory, walk, place(), descriptor, size)?;
                 }
-                if held > 1 || descriptor.has(descriptor_flag::NEXT) {
-                    let expected = "INDIRECT on a descriptor alone, or not at all";
-                    return Err(Fault::rule(Rule::PackedTableMix, place(), descriptor.flags, expected));
-                }
-                walk_table(memory, &mut walk, place(), descriptor)?;
-                break;
+                walk.turn(place, flags)?;
             }
-            let segment = Segment { address: descriptor.address, length: descriptor.length };
-            walk.element(place, segment, descriptor.flags)?;
-            if !descriptor.has(descriptor_flag::NEXT) {
-                break;
+            if !walk.element(Segment { address: descriptor.address, length: descriptor.length }) {
+                return Err(Walk::too_many(place(), size));
+            }
+            if flags & descriptor_flag::NEXT == 0 {
+                break walk.finish(place, size)?;
             }
             position = position.advance(1, size);
             let cell = Cell::Descriptor(position.index);
@@ -131,15 +141,14 @@ impl PackedDevice {
                 let place = Place::PackedRing(cell);
                 return Err(Fault::rule(Rule::PackedAvailableBits, place, descriptor.flags, expected));
             }
-        }
+        };
         // The id stands in the last descriptor of the list (2.8.6).
         if !self.buffers.is_new(descriptor.id) {
             let place = Place::PackedRing(Cell::Descriptor(position.index));
             let expected = "an id below the queue size that is not in use";
             return Err(Fault::rule(Rule::PackedIdLast, place, descriptor.id, expected));
         }
-        walk.chain.head = descriptor.id;
-        Ok(held)
+        Ok((walked, descriptor.id, held))
     }
 
     /// Writes a used descriptor and skips the descriptors it stands for.
@@ -190,27 +199,37 @@ impl PackedDevice {
 
 /// The elements of an indirect table: every entry of it, in order. Flags other than WRITE are reserved there and ignored
 /// (2.8.7), but one that says INDIRECT is no element.
-#[inline]
+#[inline(always)]
 fn walk_table<M: Memory>(
     memory: &M,
-    walk: &mut Walk<'_>,
+    mut walk: Walk<'_>,
     place: Place,
     descriptor: Descriptor,
-) -> Result<(), Fault> {
-    let address = descriptor.address;
-    let entries = walk.enter_table(place, address, descriptor.length)?;
-    // More entries than the queue size end the walk below.
-    for entry in 0..entries.min(u16::MAX as u32) as u16 {
-        let place = || Place::Table { address, entry };
-        let descriptor = Descriptor::from_words(memory.load_words(entry_address(address, entry))?);
-        if descriptor.has(descriptor_flag::INDIRECT) {
-            let expected = "no INDIRECT flag inside a table";
-            return Err(Fault::rule(Rule::IndirectNested, place(), descriptor.flags, expected));
+    queue_size: u16,
+) -> Result<Walked, Fault> {
+    let table = descriptor.address;
+    let entries = walk.enter_table(place, table, descriptor.length)?;
+    let mut entry = 0;
+    loop {
+        let place = || Place::Table { address: table, entry };
+        let descriptor = Descriptor::from_words(memory.load_words(entry_address(table, entry))?);
+        let flags = descriptor.flags;
+        if flags & (descriptor_flag::INDIRECT | descriptor_flag::WRITE) != walk.write {
+            if flags & descriptor_flag::INDIRECT != 0 {
+                let expected = "no INDIRECT flag inside a table";
+                return Err(Fault::rule(Rule::IndirectNested, place(), flags, expected));
+            }
+            walk.turn(place, flags)?;
         }
-        let segment = Segment { address: descriptor.address, length: descriptor.length };
-        walk.element(place, segment, descriptor.flags)?;
+        if !walk.element(Segment { address: descriptor.address, length: descriptor.length }) {
+            return Err(Walk::too_many(place(), queue_size));
+        }
+        // Ended by the queue size at the latest, so `entry` does not run over.
+        if entry as u32 + 1 == entries {
+            return walk.finish(place, queue_size);
+        }
+        entry += 1;
     }
-    Ok(())
 }
 
 impl Device for PackedDevice {
@@ -222,12 +241,15 @@ impl Device for PackedDevice {
         chain: &mut Chain,
     ) -> Result<bool, Fault> {
         let Some(head) = self.available_head(memory)? else { return Ok(false) };
-        let walked = self.walk(memory, head, chain);
-        let descriptors = walked.inspect_err(|fault| self.buffers.broken = Some(*fault))?;
+        let (walked, id, descriptors) = match self.walk(memory, head, chain) {
+            Ok(walked) => walked,
+            Err(fault) => return Err(self.buffers.break_for(fault)),
+        };
+        walked.keep(chain, id);
         self.state.held += descriptors;
         self.state.next_available = self.state.next_available.advance(descriptors, self.layout.queue_size);
-        self.buffers.insert(chain.head, chain.writable_bytes(), descriptors);
-        probe.event(Event::Popped { head: chain.head, elements: chain.elements() as u16 });
+        self.buffers.insert(id, walked.writable_bytes, descriptors);
+        probe.event(Event::Popped { head: id, elements: walked.elements as u16 });
         Ok(true)
     }
 

@@ -2,7 +2,7 @@
 
 use super::{
     Chain, Device, Taken,
-    chain::{Walk, entry_address},
+    chain::{Walk, Walked, entry_address},
     taken::TakenBuffers,
 };
 use crate::{
@@ -84,42 +84,50 @@ impl SplitDevice {
         Ok(pending)
     }
 
-    /// Reads every descriptor of the chain once and checks it. Returns the ring descriptors it holds.
-    #[inline]
-    fn walk<M: Memory>(&self, memory: &M, chain: &mut Chain) -> Result<u16, Fault> {
-        let mut slot = chain.head;
-        let mut walk = Walk::new(chain, self.layout.queue_size);
-        // A chain of more descriptors than there are comes back to one of them.
-        for held in 1..=self.layout.queue_size {
-            let cell = Cell::Descriptor(slot);
-            let place = || Place::Ring(cell);
-            let descriptor = Descriptor::from_words(memory.load_words(self.layout.address(cell))?);
-            if descriptor.has(descriptor_flag::INDIRECT) {
-                if !self.indirect {
-                    let expected = "no INDIRECT flag, since the feature was not negotiated";
-                    return Err(Fault::rule(Rule::IndirectFeature, place(), descriptor.flags, expected));
+    /// Reads every descriptor of the chain once and checks it. Returns what it found, and the ring descriptors it holds.
+    #[inline(always)]
+    fn walk<M: Memory>(&self, memory: &M, head: u16, chain: &mut Chain) -> Result<(Walked, u16), Fault> {
+        let size = self.layout.queue_size;
+        let mut walk = Walk::new(chain, size);
+        let mut slot = head;
+        loop {
+            let place = || Place::Ring(Cell::Descriptor(slot));
+            let address = self.layout.address(Cell::Descriptor(slot));
+            let descriptor = Descriptor::from_words(memory.load_words(address)?);
+            let flags = descriptor.flags;
+            // One test for the two that are rare.
+            if flags & (descriptor_flag::INDIRECT | descriptor_flag::WRITE) != walk.write {
+                if flags & descriptor_flag::INDIRECT != 0 {
+                    if !self.indirect {
+                        let expected = "no INDIRECT flag, since the feature was not negotiated";
+                        return Err(Fault::rule(Rule::IndirectFeature, place(), flags, expected));
+                    }
+                    if flags & descriptor_flag::NEXT != 0 {
+                        let expected = "INDIRECT without NEXT";
+                        return Err(Fault::rule(Rule::SplitIndirectNext, place(), flags, expected));
+                    }
+                    // WRITE here means nothing (2.7.5.3.2).
+                    let before = size - walk.left() as u16;
+                    let walked = walk_table(memory, walk, place(), descriptor, size)?;
+                    return Ok((walked, before + 1));
                 }
-                if descriptor.has(descriptor_flag::NEXT) {
-                    let expected = "INDIRECT without NEXT";
-                    return Err(Fault::rule(Rule::SplitIndirectNext, place(), descriptor.flags, expected));
-                }
-                // WRITE here means nothing (2.7.5.3.2).
-                walk_table(memory, &mut walk, place(), descriptor)?;
-                return Ok(held);
+                walk.turn(place, flags)?;
             }
-            let segment = Segment { address: descriptor.address, length: descriptor.length };
-            walk.element(place, segment, descriptor.flags)?;
-            if !descriptor.has(descriptor_flag::NEXT) {
-                return Ok(held);
+            // A chain of more descriptors than there are comes back to one of them.
+            if !walk.element(Segment { address: descriptor.address, length: descriptor.length }) {
+                return Err(Fault::rule(Rule::SplitNext, place(), slot, "a chain without a loop"));
             }
-            if descriptor.next >= self.layout.queue_size {
+            if flags & descriptor_flag::NEXT == 0 {
+                let walked = walk.finish(place, size)?;
+                let descriptors = walked.elements as u16;
+                return Ok((walked, descriptors));
+            }
+            if descriptor.next >= size {
                 let expected = "a next below the queue size";
                 return Err(Fault::rule(Rule::SplitNext, place(), descriptor.next, expected));
             }
             slot = descriptor.next;
         }
-        let place = Place::Ring(Cell::Descriptor(slot));
-        Err(Fault::rule(Rule::SplitNext, place, slot, "a chain without a loop"))
     }
 
     #[inline(always)]
@@ -158,34 +166,44 @@ impl SplitDevice {
 }
 
 /// The elements of an indirect table, from its first entry along `next`.
-#[inline]
+#[inline(always)]
 fn walk_table<M: Memory>(
     memory: &M,
-    walk: &mut Walk<'_>,
+    mut walk: Walk<'_>,
     place: Place,
     descriptor: Descriptor,
-) -> Result<(), Fault> {
-    let address = descriptor.address;
-    let entries = walk.enter_table(place, address, descriptor.length)?;
+    queue_size: u16,
+) -> Result<Walked, Fault> {
+    let table = descriptor.address;
+    let before = walk.left();
+    let entries = walk.enter_table(place, table, descriptor.length)?;
     let mut entry = 0_u16;
-    for _ in 0..entries {
-        let place = || Place::Table { address, entry };
-        let descriptor = Descriptor::from_words(memory.load_words(entry_address(address, entry))?);
-        if descriptor.has(descriptor_flag::INDIRECT) {
-            let expected = "no INDIRECT flag inside a table";
-            return Err(Fault::rule(Rule::IndirectNested, place(), descriptor.flags, expected));
+    loop {
+        let place = || Place::Table { address: table, entry };
+        let descriptor = Descriptor::from_words(memory.load_words(entry_address(table, entry))?);
+        let flags = descriptor.flags;
+        if flags & (descriptor_flag::INDIRECT | descriptor_flag::WRITE) != walk.write {
+            if flags & descriptor_flag::INDIRECT != 0 {
+                let expected = "no INDIRECT flag inside a table";
+                return Err(Fault::rule(Rule::IndirectNested, place(), flags, expected));
+            }
+            walk.turn(place, flags)?;
         }
-        let segment = Segment { address: descriptor.address, length: descriptor.length };
-        walk.element(place, segment, descriptor.flags)?;
-        if !descriptor.has(descriptor_flag::NEXT) {
-            return Ok(());
+        if !walk.element(Segment { address: descriptor.address, length: descriptor.length }) {
+            // More entries than the table has are one of them again; otherwise the queue size is what ends the walk.
+            if entries as usize > before {
+                return Err(Walk::too_many(place(), queue_size));
+            }
+            return Err(Fault::rule(Rule::SplitNext, place(), entry, "a chain without a loop"));
+        }
+        if flags & descriptor_flag::NEXT == 0 {
+            return walk.finish(place, queue_size);
         }
         if descriptor.next as u32 >= entries {
             return Err(Fault::rule(Rule::SplitNext, place(), descriptor.next, "a next inside the table"));
         }
         entry = descriptor.next;
     }
-    Err(Fault::rule(Rule::SplitNext, Place::Table { address, entry }, entry, "a chain without a loop"))
 }
 
 impl Device for SplitDevice {
@@ -206,10 +224,13 @@ impl Device for SplitDevice {
             let expected = "a descriptor below the queue size that is not in use";
             return Err(self.buffers.break_with(Rule::SplitHead, Place::Ring(cell), head, expected));
         }
-        chain.head = head;
-        let descriptors = self.walk(memory, chain).inspect_err(|fault| self.buffers.broken = Some(*fault))?;
-        self.buffers.insert(head, chain.writable_bytes(), descriptors);
-        probe.event(Event::Popped { head, elements: chain.elements() as u16 });
+        let (walked, descriptors) = match self.walk(memory, head, chain) {
+            Ok(walked) => walked,
+            Err(fault) => return Err(self.buffers.break_for(fault)),
+        };
+        walked.keep(chain, head);
+        self.buffers.insert(head, walked.writable_bytes, descriptors);
+        probe.event(Event::Popped { head, elements: walked.elements as u16 });
         Ok(true)
     }
 

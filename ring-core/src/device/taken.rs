@@ -143,4 +143,10 @@ impl TakenBuffers {
         self.broken = Some(fault);
         fault
     }
+
+    #[cold]
+    pub(super) fn break_for(&mut self, fault: Fault) -> Fault {
+        self.broken = Some(fault);
+        fault
+    }
 }

@@ -13,6 +13,12 @@ pub struct SharedMemory {
     pointer: NonNull<u8>,
     base: u64,
     length: u64,
+    // How many places there are for an access of 2, 4 and 8 bytes, and of two words of 8: the data path compares
+    // against one of these, and computes nothing.
+    halves: u64,
+    singles: u64,
+    words: u64,
+    pairs: u64,
 }
 
 // SAFETY: the pointer is only ever used for atomic accesses within the range that `new` was promised.
@@ -29,7 +35,17 @@ impl SharedMemory {
     /// and accesses it by atomics or through this type only.
     pub unsafe fn new(pointer: NonNull<u8>, base: u64, length: usize) -> Self {
         debug_assert!((pointer.as_ptr() as usize).is_multiple_of(16) && base.is_multiple_of(16));
-        SharedMemory { pointer, base, length: length as u64 }
+        let length = length as u64;
+        let words = length / 8;
+        SharedMemory {
+            pointer,
+            base,
+            length,
+            halves: length / 2,
+            singles: length / 4,
+            words,
+            pairs: words.saturating_sub(1),
+        }
     }
 
     /// First guest address.
@@ -61,80 +77,81 @@ impl SharedMemory {
         Ok(())
     }
 
-    #[inline]
-    fn at(&self, address: u64, length: u64, alignment: u64) -> Result<*mut u8, OutOfRange> {
-        let offset = address.wrapping_sub(self.base);
-        if offset <= self.length.wrapping_sub(length)
-            && length <= self.length
-            && offset.is_multiple_of(alignment)
-        {
-            // SAFETY: offset + length <= self.length, which `new` was promised to be mapped.
-            Ok(unsafe { self.pointer.as_ptr().add(offset as usize) })
+    /// The pointer to an access at `address`, aligned to `1 << shift` bytes, of which there are `places`.
+    #[inline(always)]
+    fn at(&self, address: u64, length: u64, shift: u32, places: u64) -> Result<*mut u8, OutOfRange> {
+        // Rotated, the bits that an aligned offset does not have are the highest: one comparison finds an offset that is
+        // outside and one that is not aligned.
+        let place = address.wrapping_sub(self.base).rotate_right(shift);
+        if place < places {
+            // SAFETY: the access at the last of `places` still lies within the length that `new` was promised to be
+            // mapped.
+            Ok(unsafe { self.pointer.as_ptr().add((place << shift) as usize) })
         } else {
             Err(OutOfRange { address, length })
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn half(&self, address: u64) -> Result<&AtomicU16, OutOfRange> {
         // SAFETY: `at` gives a mapped, aligned address of two bytes; only atomics are made from it.
-        self.at(address, 2, 2).map(|pointer| unsafe { AtomicU16::from_ptr(pointer.cast()) })
+        self.at(address, 2, 1, self.halves).map(|pointer| unsafe { AtomicU16::from_ptr(pointer.cast()) })
     }
-    #[inline]
+    #[inline(always)]
     fn single(&self, address: u64) -> Result<&AtomicU32, OutOfRange> {
         // SAFETY: `at` gives a mapped, aligned address of four bytes; only atomics are made from it.
-        self.at(address, 4, 4).map(|pointer| unsafe { AtomicU32::from_ptr(pointer.cast()) })
+        self.at(address, 4, 2, self.singles).map(|pointer| unsafe { AtomicU32::from_ptr(pointer.cast()) })
     }
-    #[inline]
+    #[inline(always)]
     fn word(&self, address: u64) -> Result<&AtomicU64, OutOfRange> {
         // SAFETY: `at` gives a mapped, aligned address of eight bytes; only atomics are made from it.
-        self.at(address, 8, 8).map(|pointer| unsafe { AtomicU64::from_ptr(pointer.cast()) })
+        self.at(address, 8, 3, self.words).map(|pointer| unsafe { AtomicU64::from_ptr(pointer.cast()) })
     }
-    #[inline]
+    #[inline(always)]
     fn pair(&self, address: u64) -> Result<[&AtomicU64; 2], OutOfRange> {
-        let pointer: *mut u64 = self.at(address, 16, 8)?.cast();
-        // SAFETY: `at` gives a mapped, address of two aligned words; only atomics are made from it.
+        let pointer: *mut u64 = self.at(address, 16, 3, self.pairs)?.cast();
+        // SAFETY: `at` gives a mapped address of two aligned words; only atomics are made from it.
         Ok(unsafe { [AtomicU64::from_ptr(pointer), AtomicU64::from_ptr(pointer.add(1))] })
     }
 }
 
 impl Memory for SharedMemory {
-    #[inline]
+    #[inline(always)]
     fn load_u16(&self, address: u64, ordering: Ordering) -> Result<u16, OutOfRange> {
         self.half(address).map(|cell| u16::from_le(cell.load(ordering)))
     }
-    #[inline]
+    #[inline(always)]
     fn store_u16(&self, address: u64, value: u16, ordering: Ordering) -> Result<(), OutOfRange> {
         self.half(address).map(|cell| cell.store(value.to_le(), ordering))
     }
-    #[inline]
+    #[inline(always)]
     fn load_u32(&self, address: u64) -> Result<u32, OutOfRange> {
         self.single(address).map(|cell| u32::from_le(cell.load(Ordering::Relaxed)))
     }
-    #[inline]
+    #[inline(always)]
     fn store_u32(&self, address: u64, value: u32) -> Result<(), OutOfRange> {
         self.single(address).map(|cell| cell.store(value.to_le(), Ordering::Relaxed))
     }
-    #[inline]
+    #[inline(always)]
     fn load_u64(&self, address: u64, ordering: Ordering) -> Result<u64, OutOfRange> {
         self.word(address).map(|cell| u64::from_le(cell.load(ordering)))
     }
-    #[inline]
+    #[inline(always)]
     fn store_u64(&self, address: u64, value: u64, ordering: Ordering) -> Result<(), OutOfRange> {
         self.word(address).map(|cell| cell.store(value.to_le(), ordering))
     }
-    #[inline]
+    #[inline(always)]
     fn load_words(&self, address: u64) -> Result<[u64; 2], OutOfRange> {
         self.pair(address).map(|pair| pair.map(|cell| u64::from_le(cell.load(Ordering::Relaxed))))
     }
-    #[inline]
+    #[inline(always)]
     fn store_words(&self, address: u64, words: [u64; 2]) -> Result<(), OutOfRange> {
         let [first, second] = self.pair(address)?;
         first.store(words[0].to_le(), Ordering::Relaxed);
         second.store(words[1].to_le(), Ordering::Relaxed);
         Ok(())
     }
-    #[inline]
+    #[inline(always)]
     fn fence(&self, ordering: Ordering) {
         fence(ordering);
     }

@@ -229,7 +229,8 @@ impl State {
                 if !device.pop(memory, probe, &mut chain).map_err(broke)? {
                     return Err(nothing());
                 }
-                Outcome::Popped(chain)
+                // A copy holds the elements only, not the room for more.
+                Outcome::Popped(chain.clone())
             }
             Call::Complete { head, length } => {
                 device.complete(memory, probe, *head, *length).map(|()| Outcome::Done).map_err(broke)?
