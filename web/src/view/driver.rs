@@ -21,7 +21,7 @@ pub fn driver(look: &Look<'_>) -> Html {
                         <div><dt>{ "next avail idx" }</dt><dd>{ change(&driver.available_index) }</dd></div>
                         <div class="wide"><dt>{ "published idx" }</dt><dd>{ change(&driver.published_index) }</dd></div>
                         <div><dt>{ "last used seen" }</dt><dd data-last-used="">{ change(&driver.last_used) }</dd></div>
-                        <div><dt>{ format!("free slots of {}", driver.size) }</dt><dd>{ change(&driver.free) }</dd></div>
+                        <div><dt>{ "free slots" }</dt><dd>{ change(&driver.free) }</dd></div>
                         <div class="wide"><dt>{ "since last look" }</dt><dd>{ change(&driver.since_notify) }</dd></div>
                     </dl>
                 </div>

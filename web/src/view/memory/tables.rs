@@ -57,13 +57,10 @@ fn card(look: &Look<'_>, card: &TableCard) -> Html {
     }
 }
 
-/// Up to five marks, and the rest as a number.
+/// Up to five marks; how many there are stands beside.
 fn uses(count: u32) -> Html {
     html! {
-        <span class="uses" aria-hidden="true">
-            { for (0..count.min(5)).map(|_| html! { <i></i> }) }
-            if count > 5 { { format!("+{}", count - 5) } }
-        </span>
+        <span class="uses" aria-hidden="true">{ for (0..count.min(5)).map(|_| html! { <i></i> }) }</span>
     }
 }
 
