@@ -48,6 +48,16 @@ const DROP: &str = "
     }
     return '';";
 
+/// The markup of an element. The order of attributes says nothing, so they are sorted.
+const MARKUP: &str = "
+    const copy = document.querySelector(arguments[0])?.cloneNode(true);
+    for (const element of copy ? [copy, ...copy.querySelectorAll('*')] : []) {
+        const attributes = [...element.attributes].sort((one, other) => one.name < other.name ? -1 : 1);
+        for (const { name } of attributes) element.removeAttribute(name);
+        for (const { name, value } of attributes) element.setAttribute(name, value);
+    }
+    return copy?.outerHTML ?? null;";
+
 /// An opened page. Dropping it closes the browser.
 pub struct Page {
     client: Option<Client>,
@@ -200,7 +210,8 @@ impl Page {
 
     /// The markup of the first element that matches, itself included.
     pub fn markup(&self, selector: &str) -> Result<String> {
-        self.property(selector, "outerHTML")
+        let markup = self.execute(MARKUP, vec![json!(selector)])?;
+        markup.as_str().map(str::to_owned).with_context(|| format!("nothing matches {selector}"))
     }
 
     /// How many elements match.

@@ -1,23 +1,24 @@
 //! A server of files and nothing else, as the page has to be content with.
 
+//!
+//! Each request has a connection and a thread of its own: browsers keep several connections open without a request, and
+//! a server that waits on those with a fixed number of threads leaves the others unanswered.
+
 use std::fs;
-use std::io::{Error, ErrorKind};
-use std::net::Ipv4Addr;
+use std::io::{self, BufRead, BufReader, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use anyhow::{Context, Result};
-use tiny_http::{Header, Request, Response, Server};
-
-/// How many requests are answered at once.
-const THREADS: usize = 4;
 
 /// Serves a folder on a free port of this machine until it is dropped.
 pub struct StaticServer {
-    server: Arc<Server>,
     site: Arc<Site>,
-    threads: Vec<JoinHandle<()>>,
+    listener: Option<JoinHandle<()>>,
+    socket: SocketAddr,
     address: String,
 }
 
@@ -26,27 +27,34 @@ struct Site {
     folder: PathBuf,
     prefix: String,
     missing: Mutex<Vec<String>>,
+    ended: AtomicBool,
 }
 
 impl StaticServer {
     /// Serves `folder` below `prefix`, which starts and ends with a slash; everything else is not found.
     pub fn start(folder: &Path, prefix: &str) -> Result<Self> {
-        let server = Server::http((Ipv4Addr::LOCALHOST, 0)).map_err(|error| anyhow::anyhow!(error));
-        let server = Arc::new(server.context("cannot serve on this machine")?);
-        let port = server.server_addr().to_ip().context("the server has no port")?.port();
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("cannot serve on this machine")?;
+        let socket = listener.local_addr().context("the server has no port")?;
         let site = Arc::new(Site {
             folder: folder.to_owned(),
             prefix: prefix.to_owned(),
-            missing: Mutex::new(Vec::new()),
+            missing: Mutex::default(),
+            ended: AtomicBool::default(),
         });
-        let threads = (0..THREADS)
-            .map(|_| {
-                let (server, site) = (Arc::clone(&server), Arc::clone(&site));
-                thread::spawn(move || server.incoming_requests().for_each(|request| site.answer(request)))
-            })
-            .collect();
-        let address = format!("http://{}:{port}{prefix}", Ipv4Addr::LOCALHOST);
-        Ok(Self { server, site, threads, address })
+        let served = Arc::clone(&site);
+        let listener = thread::spawn(move || {
+            for stream in listener.incoming() {
+                if served.ended.load(Ordering::Acquire) {
+                    return;
+                }
+                let site = Arc::clone(&served);
+                // A client that went away is no trouble of the server's. A connection without a request ends with the
+                // browser.
+                thread::spawn(move || stream.and_then(|stream| site.answer(&stream)));
+            }
+        });
+        let address = format!("http://{socket}{prefix}");
+        Ok(Self { site, listener: Some(listener), socket, address })
     }
 
     /// The address of the served folder.
@@ -64,29 +72,41 @@ impl StaticServer {
 
 impl Drop for StaticServer {
     fn drop(&mut self) {
-        for _ in &self.threads {
-            self.server.unblock();
-        }
-        for thread in self.threads.drain(..) {
-            let _ = thread.join();
+        self.site.ended.store(true, Ordering::Release);
+        // Wakes the listener, which then sees that it has ended.
+        if TcpStream::connect(self.socket).is_ok()
+            && let Some(listener) = self.listener.take()
+        {
+            let _ = listener.join();
         }
     }
 }
 
 impl Site {
-    fn answer(&self, request: Request) {
-        let url = request.url().to_owned();
-        // A client that went away is no trouble of the server's.
-        let _ = match self.file(&url).ok_or_else(|| Error::from(ErrorKind::NotFound)).and_then(|file| {
-            let bytes = fs::read(&file)?;
-            Ok(Response::from_data(bytes).with_header(content_type(&file)?))
-        }) {
-            Ok(response) => request.respond(response),
-            Err(_) => {
-                self.missing.lock().unwrap_or_else(PoisonError::into_inner).push(url);
-                request.respond(Response::from_string("not found").with_status_code(404))
+    /// Answers one request and ends the connection.
+    fn answer(&self, mut stream: &TcpStream) -> io::Result<()> {
+        let mut lines = BufReader::new(stream).lines();
+        let request = lines.next().transpose()?.unwrap_or_default();
+        // The rest of the head says nothing of interest, but has to be read: closing with unread bytes resets.
+        for line in lines {
+            if line?.is_empty() {
+                break;
+            }
+        }
+        let Some(url) = request.split(' ').nth(1) else { return Ok(()) };
+        let (status, kind, body) = match self.file(url).and_then(|file| Some((fs::read(&file).ok()?, file))) {
+            Some((bytes, file)) => ("200 OK", content_type(&file), bytes),
+            None => {
+                self.missing.lock().unwrap_or_else(PoisonError::into_inner).push(url.to_owned());
+                ("404 Not Found", "text/plain", b"not found".to_vec())
             }
         };
+        let length = body.len();
+        let head = format!(
+            "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes())?;
+        stream.write_all(&body)
     }
 
     /// The file that an address means, if it lies below the prefix and stays in the folder.
@@ -98,8 +118,8 @@ impl Site {
     }
 }
 
-fn content_type(file: &Path) -> Result<Header, Error> {
-    let value = match file.extension().and_then(|extension| extension.to_str()) {
+fn content_type(file: &Path) -> &'static str {
+    match file.extension().and_then(|extension| extension.to_str()) {
         Some("html") => "text/html; charset=utf-8",
         Some("js") => "text/javascript",
         Some("css") => "text/css",
@@ -109,8 +129,7 @@ fn content_type(file: &Path) -> Result<Header, Error> {
         Some("png") => "image/png",
         Some("woff2") => "font/woff2",
         _ => "application/octet-stream",
-    };
-    Header::from_bytes("Content-Type", value).map_err(|()| Error::other("a content type is no header"))
+    }
 }
 
 #[cfg(test)]
@@ -118,7 +137,12 @@ mod tests {
     use super::*;
 
     fn site() -> Site {
-        Site { folder: "/site".into(), prefix: "/some/folder/".to_owned(), missing: Mutex::new(Vec::new()) }
+        Site {
+            folder: "/site".into(),
+            prefix: "/some/folder/".to_owned(),
+            missing: Mutex::default(),
+            ended: AtomicBool::default(),
+        }
     }
 
     #[test]
