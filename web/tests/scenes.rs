@@ -32,7 +32,7 @@ fn an_added_buffer_is_written_and_not_yet_published() {
     // Table, elements, descriptor, available entry, in the order of the stores.
     let orders = [card.rows[0].mark.order, row.mark.order, scene.rings.columns[1].available_mark.order];
     assert_eq!(orders, [Some(2), Some(3), Some(4)]);
-    assert_eq!(scene.driver.tables.mark.order, Some(1));
+    assert_eq!(scene.driver.tables.taken.unwrap().0.mark.order, Some(1));
 }
 
 #[wasm_bindgen_test(unsupported = test)]
@@ -119,6 +119,24 @@ fn accesses_go_one_by_one_and_back() {
     assert_eq!(within.rows().next().unwrap().length, 64);
     assert!(!within.rings.columns[0].available_mark.written);
     assert_eq!(within.driver.available_index.after, 0, "private state changes with the last access");
+}
+
+#[wasm_bindgen_test(unsupported = test)]
+fn a_table_is_drawn_while_it_is_written() {
+    let mut run = opened(recorded(16, 1));
+    let within = |run: &mut web::run::Run, access| {
+        run.scene(0, Cursor { position: 2, access: Some(access) }, Move::Stay, &View::LAPTOP).unwrap()
+    };
+    let first = within(&mut run, 1);
+    let card = &first.tables.cards[0];
+    assert!(card.rows[0].mark.written && !card.rows[1].mark.written && !card.refers);
+    assert_eq!((card.entries, card.rows[0].length, card.rows[1].length), (2, 64, 0));
+    let third = within(&mut run, 3);
+    assert!(third.tables.cards[0].refers && third.rows().any(|row| row.slot == 1 && row.mark.written));
+    let [_, _, Item::Deed { text, current: true, .. }, _] = &third.explanation.items[..] else {
+        panic!("{:?}", third.explanation.items);
+    };
+    assert_eq!(text, "store *slot 1*, relaxed: addr 11000, len 32, INDIRECT");
 }
 
 #[wasm_bindgen_test(unsupported = test)]

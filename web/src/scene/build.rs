@@ -23,7 +23,9 @@ use ring_core::{
 /// Builds what the page draws. The same moment gives the same scene.
 pub fn build(moment: &Moment<'_>, view: &View) -> Scene {
     let size = moment.layout().queue_size;
-    let buffers = InFlightBuffers::of(moment.state(), size);
+    // While a buffer is being added, its descriptors and table are drawn as its own from the first store on.
+    let drawn = if matches!(moment.call, Some(Call::Add { .. })) { moment.after } else { moment.state() };
+    let buffers = InFlightBuffers::of(drawn, size);
     let before = InFlightBuffers::of(moment.before, size);
     let deeds = deeds(moment);
     let marks = Marks::of(moment, &deeds);

@@ -46,6 +46,8 @@ pub struct IdleTable {
     pub table: u64,
     /// How often it was given to a buffer.
     pub uses: u32,
+    /// What the step did to it as a whole, or to its link in the cache's list.
+    pub mark: Mark,
 }
 
 /// Where the driver's tables come from.
@@ -67,8 +69,6 @@ pub struct TableSourceScene {
     pub allocations: Change<u64>,
     /// Bytes taken from the allocator and not given back.
     pub bytes_held: Change<u64>,
-    /// What the step did to the table taken or returned.
-    pub mark: Mark,
 }
 
 /// What the driver knows that the device cannot see.
@@ -170,6 +170,7 @@ fn table_source(moment: &Moment<'_>, marks: &Marks) -> TableSourceScene {
             .iter()
             .find_map(|state| state.tables.at(address))
             .map_or(0, |info| info.uses),
+        mark: marks.table(address),
     };
     let mut taken = None;
     let mut returned = None;
@@ -182,7 +183,6 @@ fn table_source(moment: &Moment<'_>, marks: &Marks) -> TableSourceScene {
             }
         }
     }
-    let touched = taken.as_ref().map(|(table, _)| table.table).or(returned);
     TableSourceScene {
         strategy: moment.header.strategy,
         taken,
@@ -192,6 +192,5 @@ fn table_source(moment: &Moment<'_>, marks: &Marks) -> TableSourceScene {
         hits: Change::new(before.hits, after.hits),
         allocations: Change::new(before.allocations, after.allocations),
         bytes_held: Change::new(before.bytes_held, after.bytes_held),
-        mark: touched.map(|table| marks.table(table)).unwrap_or_default(),
     }
 }

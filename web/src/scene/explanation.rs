@@ -4,11 +4,12 @@ use super::{
     CellId,
     buffers::{is_idle, table_name},
     deeds::{Deed, Target, target},
+    descriptors::flag_names,
     moment::Moment,
 };
 use ring_core::{
     memory::{Access, AccessKind, Ordering},
-    spec::{DESCRIPTOR_SIZE, Rule, event_crossed, feature, split::Cell, split::slot},
+    spec::{DESCRIPTOR_SIZE, Descriptor, Rule, event_crossed, feature, split::Cell, split::slot},
     trace::Call,
 };
 use serde::{Deserialize, Serialize};
@@ -86,7 +87,7 @@ pub(super) fn explanation(moment: &Moment<'_>, deeds: &[Deed], focus: Option<Cel
         items,
         why: super::narrate::why(moment),
         rules: moment.call.map(|call| kept(moment, call)).unwrap_or_default(),
-        next: next(moment),
+        next: if moment.finished() { next(moment) } else { None },
         written: focus.and_then(|cell| written_before(moment, cell)),
     }
 }
@@ -256,20 +257,32 @@ fn access_text(moment: &Moment<'_>, access: &Access) -> String {
         Target::Unknown => format!("{:#x}", access.address),
     };
     let ordering = ordering_name(access.ordering);
-    let wide = access.length == 16;
+    let target = target(moment, access);
+    let read = |value: [u64; 2]| match target {
+        _ if access.length != 16 => value[0].to_string(),
+        Target::Link { .. } => format!("next {:x}, previous {:x}", value[0], value[1]),
+        _ => descriptor_text(Descriptor::from_words(value)),
+    };
     match access.kind {
-        AccessKind::Load { value } if wide => {
-            format!("load {place}, 16 bytes, {ordering}: {:x} {:x}", value[0], value[1])
-        }
-        AccessKind::Load { value } => format!("load {place}, {ordering}: {}", value[0]),
-        AccessKind::Store { value, .. } if wide => {
-            format!("store {place}, 16 bytes, {ordering}: {:x} {:x}", value[0], value[1])
-        }
-        AccessKind::Store { before, value } => {
+        AccessKind::Load { value } => format!("load {place}, {ordering}: {}", read(value)),
+        AccessKind::Store { before, value } if access.length != 16 => {
             format!("store {place}, {ordering}: {} → {}", before[0], value[0])
         }
+        AccessKind::Store { value, .. } => format!("store {place}, {ordering}: {}", read(value)),
         AccessKind::Fence => format!("full barrier ({ordering})"),
     }
+}
+
+fn descriptor_text(descriptor: Descriptor) -> String {
+    let mut text = format!("addr {:x}, len {}", descriptor.address, descriptor.length);
+    for name in flag_names(descriptor.flags) {
+        text.push_str(", ");
+        text.push_str(name);
+        if name == "NEXT" {
+            text.push_str(&format!(" {}", descriptor.next));
+        }
+    }
+    text
 }
 
 fn ordering_name(ordering: Ordering) -> &'static str {

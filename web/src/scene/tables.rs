@@ -6,7 +6,10 @@ use super::{
     deeds::Marks,
     moment::{Moment, View},
 };
-use ring_core::spec::{DESCRIPTOR_SIZE, descriptor_flag};
+use ring_core::{
+    spec::{DESCRIPTOR_SIZE, descriptor_flag},
+    trace::Call,
+};
 use serde::{Deserialize, Serialize};
 
 /// A descriptor of a table.
@@ -43,6 +46,8 @@ pub struct TableCard {
     pub entries: u16,
     /// The descriptor that refers to it.
     pub slot: u16,
+    /// Whether it does so in memory: while a buffer is being added, the table is written first.
+    pub refers: bool,
     /// Token of its buffer.
     pub token: u64,
     /// Where its buffer is.
@@ -82,16 +87,23 @@ pub(super) fn tables(
     let mut cards: Vec<TableCard> = Vec::new();
     for group in groups {
         let DescriptorGroup::Line { rows, .. } = group else { continue };
-        for row in rows.iter().filter(|row| row.flags & descriptor_flag::INDIRECT != 0) {
+        for row in rows {
             let Some(known) = buffers.at(row.slot) else { continue };
             let Some(table) = known.buffer.table else { continue };
+            let refers = row.flags & descriptor_flag::INDIRECT != 0 && row.address == table.address;
+            let elements = match moment.call {
+                // Not yet in memory.
+                Some(Call::Add { readable, writable, .. }) if !refers => readable.len() + writable.len(),
+                _ => (row.length / DESCRIPTOR_SIZE) as usize,
+            };
             let uses = moment.after.tables.at(table.address).map_or(0, |info| info.uses);
             cards.push(TableCard {
                 name: table_name(moment, table.address),
                 table: table.address,
                 uses,
                 room: table.entries,
-                entries: (row.length / DESCRIPTOR_SIZE).min(table.entries.into()) as u16,
+                entries: elements.min(table.entries.into()) as u16,
+                refers,
                 slot: row.slot,
                 token: known.buffer.token,
                 state: known.state,

@@ -4,7 +4,7 @@ use super::{
     Look,
     column::Column,
     icon::{state_icon, state_name},
-    text::{change, number, order},
+    text::{change, mark_class, number, order},
 };
 use crate::scene::{Buffer, Buffers, CellId, DriverScene, IdleTable, TableSourceScene};
 use ring_core::{indirect::TableStrategy, spec::split::Cell};
@@ -48,7 +48,7 @@ fn summary(driver: &DriverScene) -> Html {
             if tables.taken.is_some() || tables.idle_count > 0 {
                 <div class="idle-line">
                     if let Some((table, _)) = &tables.taken {
-                        <span class="idle gone">{ format!("{} leaves", table.name) }{ order(tables.mark) }</span>
+                        <span class="idle gone">{ format!("{} leaves", table.name) }{ order(table.mark) }</span>
                     }
                     { for tables.idle.iter().take(2).map(|table| html! {
                         <span class={classes!("idle", (tables.returned == Some(table.table)).then_some("changed"))}>{ &table.name }</span>
@@ -141,7 +141,7 @@ fn table_source(tables: &TableSourceScene) -> Html {
                     <div class="idle gone" data-taken="">
                         <span>{ &table.name }</span>
                         <span class="fine">{ format!("{}: now at slot {slot}", if table.uses > 1 { "taken" } else { "new" }) }</span>
-                        { order(tables.mark) }
+                        { order(table.mark) }
                     </div>
                 }
                 { for tables.idle.iter().take(drawn).enumerate().map(|(index, table)| idle(tables, index, table)) }
@@ -171,10 +171,10 @@ fn idle(tables: &TableSourceScene, index: usize, table: &IdleTable) -> Html {
         _ => "",
     };
     html! {
-        <div class={classes!("idle", returned.then_some("changed"))} key={table.table} data-idle={table.table.to_string()}>
+        <div class={classes!("idle", if returned { Some("changed") } else { mark_class(table.mark) })} key={table.table} data-idle={table.table.to_string()}>
             <span>{ &table.name }</span>
             <span class="fine">{ words }</span>
-            if returned { { order(tables.mark) } } else { <span class="fine">{ format!("used {}×", table.uses) }</span> }
+            if returned { { order(table.mark) } } else { <span class="fine">{ format!("used {}×", table.uses) }</span> }
         </div>
     }
 }

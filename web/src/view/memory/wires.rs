@@ -21,7 +21,7 @@ pub(super) fn wires(scene: &Scene) -> Vec<Wire> {
         table: card.table,
         changed: written(card.slot),
     };
-    scene.tables.cards.iter().map(wire).collect()
+    scene.tables.cards.iter().filter(|card| card.refers).map(wire).collect()
 }
 
 #[derive(Clone, PartialEq, Properties)]
