@@ -56,7 +56,7 @@ impl Layout {
         Layout { queue_size, descriptor_area, driver_area, device_area }
     }
 
-    /// Whether a ring of this format can be there: rules `B-SIZE` and `B-ALIGN`.
+    /// Whether a ring of this format can be there: rules `B-SIZE` and `B-ALIGN`, and its areas lie apart.
     pub fn check(&self, format: Format) -> Result<(), LayoutError> {
         let size = self.queue_size;
         let possible = match format {
@@ -76,6 +76,16 @@ impl Layout {
             }
             if address.checked_add(length).is_none() {
                 return Err(LayoutError::PastTheEnd { area: name, address, length });
+            }
+        }
+        let areas = self.areas(format);
+        for (index, first) in areas.iter().enumerate() {
+            for second in &areas[index + 1..] {
+                if first.address < second.address + second.length
+                    && second.address < first.address + first.length
+                {
+                    return Err(LayoutError::Overlap { first: *first, second: *second });
+                }
             }
         }
         Ok(())
@@ -154,6 +164,13 @@ pub enum LayoutError {
         /// Its bytes.
         length: u64,
     },
+    /// Two areas share bytes, so that one side would overwrite what the other wrote.
+    Overlap {
+        /// One area.
+        first: Area,
+        /// The other.
+        second: Area,
+    },
 }
 
 impl fmt::Display for LayoutError {
@@ -171,6 +188,11 @@ impl fmt::Display for LayoutError {
             LayoutError::PastTheEnd { area, address, length } => {
                 write!(f, "the {area} of {length} bytes at {address:#x} reaches past the last guest address")
             }
+            LayoutError::Overlap { first, second } => write!(
+                f,
+                "the {} of {} bytes at {:#x} and the {} of {} bytes at {:#x} overlap",
+                first.name, first.length, first.address, second.name, second.length, second.address
+            ),
         }
     }
 }
@@ -196,6 +218,12 @@ mod tests {
             assert!(matches!(bad.check(format), Err(LayoutError::Alignment { alignment: 4, .. })));
             let bad = Layout { descriptor_area: u64::MAX - 15, ..good };
             assert!(matches!(bad.check(format), Err(LayoutError::PastTheEnd { .. })));
+        }
+        // An available ring is 6 + 2 * N bytes, its event field included.
+        let available = good.driver_area;
+        for (device_area, overlaps) in [(available + 516, true), (available + 520, false)] {
+            let near = Layout { device_area, ..good };
+            assert_eq!(matches!(near.check(Format::Split), Err(LayoutError::Overlap { .. })), overlaps);
         }
         let odd = Layout { queue_size: 3, ..good };
         assert_eq!(odd.check(Format::Split), Err(LayoutError::Size(3, Format::Split)));
