@@ -5,34 +5,34 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 /// The outcome of a check: what was wrong, if anything.
-pub type Check<T = ()> = Result<T, String>;
+pub(crate) type Check<T = ()> = Result<T, String>;
 
 /// A fault as somebody met it, retold in ring steps.
 #[derive(Deserialize)]
-pub struct Case {
-    pub id: String,
-    pub verdict: String,
-    pub text: String,
-    pub queue_size: u16,
+pub(crate) struct Case {
+    pub(crate) id: String,
+    pub(crate) verdict: String,
+    pub(crate) text: String,
+    pub(crate) queue_size: u16,
     negotiated: Vec<String>,
     start: Value,
-    pub fault_step: Option<u64>,
-    pub steps: Vec<Step>,
+    pub(crate) fault_step: Option<u64>,
+    pub(crate) steps: Vec<Step>,
 }
 
 /// One step: who, what, and the operands by name.
 #[derive(Deserialize)]
-pub struct Step {
-    pub step: u64,
-    pub by: String,
-    pub op: String,
+pub(crate) struct Step {
+    pub(crate) step: u64,
+    pub(crate) by: String,
+    pub(crate) op: String,
     #[serde(flatten)]
     operands: Map<String, Value>,
 }
 
 impl Case {
     /// Every case of the file.
-    pub fn all() -> Check<Vec<Case>> {
+    pub(crate) fn all() -> Check<Vec<Case>> {
         let lines = include_str!("../data/cases.jsonl").lines().enumerate();
         lines
             .map(|(line, text)| {
@@ -42,7 +42,7 @@ impl Case {
     }
 
     /// The negotiated features as bits.
-    pub fn features(&self) -> Check<Features> {
+    pub(crate) fn features(&self) -> Check<Features> {
         let bit = |name: &String| match name.as_str() {
             "VERSION_1" => Ok(feature::VERSION_1),
             "INDIRECT_DESC" => Ok(feature::INDIRECT_DESC),
@@ -57,17 +57,17 @@ impl Case {
     }
 
     /// A counter that a side starts from.
-    pub fn start(&self, side: &str, counter: &str) -> Check<Option<u64>> {
+    pub(crate) fn start(&self, side: &str, counter: &str) -> Check<Option<u64>> {
         self.start[side].get(counter).map(number).transpose()
     }
 
     /// A list of numbers in the start state.
-    pub fn start_list(&self, name: &str) -> Check<Vec<u64>> {
+    pub(crate) fn start_list(&self, name: &str) -> Check<Vec<u64>> {
         self.start[name].as_array().into_iter().flatten().map(number).collect()
     }
 
     /// Descriptors in the table from earlier laps.
-    pub fn start_descriptors(&self) -> Vec<Step> {
+    pub(crate) fn start_descriptors(&self) -> Vec<Step> {
         let listed = self.start["desc"].as_array().into_iter().flatten();
         listed
             .filter_map(|descriptor| {
@@ -80,12 +80,12 @@ impl Case {
 
 impl Step {
     /// A numeric operand that must be there and fit.
-    pub fn get<T: TryFrom<u64>>(&self, name: &str) -> Check<T> {
+    pub(crate) fn get<T: TryFrom<u64>>(&self, name: &str) -> Check<T> {
         self.find(name)?.ok_or_else(|| format!("step {}: {} has no {name}", self.step, self.op))
     }
 
     /// A numeric operand that may be absent.
-    pub fn find<T: TryFrom<u64>>(&self, name: &str) -> Check<Option<T>> {
+    pub(crate) fn find<T: TryFrom<u64>>(&self, name: &str) -> Check<Option<T>> {
         let Some(value) = self.operands.get(name) else { return Ok(None) };
         let wide = number(value).map_err(|error| format!("step {}: {name} is {error}", self.step))?;
         let narrow = T::try_from(wide);
@@ -93,7 +93,7 @@ impl Step {
     }
 
     /// The elements that a pop must find: address, length, and whether writable.
-    pub fn segments(&self) -> Check<Option<Vec<(u64, u64, bool)>>> {
+    pub(crate) fn segments(&self) -> Check<Option<Vec<(u64, u64, bool)>>> {
         let Some(listed) = self.operands.get("segments").and_then(Value::as_array) else { return Ok(None) };
         let read = |segment: &Value| {
             Ok((number(&segment[0])?, number(&segment[1])?, segment[2].as_str() == Some("w")))

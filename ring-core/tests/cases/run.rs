@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 
 /// Which sides are ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ours {
+pub(crate) enum Ours {
     Device,
     Driver,
     Both,
@@ -27,10 +27,10 @@ pub enum Ours {
 
 /// A side of ours said that the other broke a rule.
 #[derive(Clone, Copy, Debug)]
-pub struct Refusal {
-    pub step: u64,
-    pub side: Side,
-    pub fault: Fault,
+pub(crate) struct Refusal {
+    pub(crate) step: u64,
+    pub(crate) side: Side,
+    pub(crate) fault: Fault,
 }
 
 /// Why a run ended early: the steps came out otherwise than the case says, or a side refused to go on.
@@ -83,7 +83,7 @@ struct Run<'a> {
 }
 
 /// Runs every step, then lets each side of ours look once more for what is there. Returns the refusal that ended it.
-pub fn run(case: &Case, ours: Ours, scene: &mut Scene) -> Check<Option<Refusal>> {
+pub(crate) fn run(case: &Case, ours: Ours, scene: &mut Scene) -> Check<Option<Refusal>> {
     let format = scene.config.format();
     let mut run = Run {
         scene,
@@ -355,8 +355,7 @@ impl Run<'_> {
         let segment = |element: &Element| Segment { address: element.address, length: element.length };
         let is_writable = |element: &&Element| element.has(descriptor_flag::WRITE);
         let writable: Vec<_> = elements.iter().filter(is_writable).map(segment).collect();
-        let readable: Vec<_> =
-            elements.iter().filter(|element| !is_writable(element)).map(segment).collect();
+        let readable: Vec<_> = elements.iter().filter(|element| !is_writable(element)).map(segment).collect();
         let added = self.scene.driver.add(&self.scene.memory, name.into(), &readable, &writable);
         let id = added.map_err(|error| match error {
             AddError::Fault(fault) => driver(fault),
@@ -378,6 +377,7 @@ impl Run<'_> {
             }
         };
         self.waiting = 0;
+        self.scene.reaped.push(used);
         equal("token", used.token, name)?;
         if let Some(length) = step.find::<u32>("len")? {
             equal("used length", used.length, length)?;
@@ -449,8 +449,8 @@ impl Run<'_> {
         let name = step.find("head")?.map_or_else(|| step.get("id"), Ok)?;
         equal("head", chain.head, self.id_of(name))?;
         if let Some(segments) = step.segments()? {
-            let readable = chain.readable.iter().map(|segment| (segment, false));
-            let all = readable.chain(chain.writable.iter().map(|segment| (segment, true)));
+            let readable = chain.readable().iter().map(|segment| (segment, false));
+            let all = readable.chain(chain.writable().iter().map(|segment| (segment, true)));
             let found = all.map(|(segment, writable)| (segment.address, segment.length.into(), writable));
             equal("elements", found.collect::<Vec<_>>(), segments)?;
         }
@@ -480,7 +480,9 @@ impl Run<'_> {
     fn look_once_more(&mut self) -> Result<(), Stop> {
         let scene = &mut *self.scene;
         if self.ours != Ours::Driver {
-            while scene.device.pop(&scene.memory).map_err(device)?.is_some() {}
+            while let Some(chain) = scene.device.pop(&scene.memory).map_err(device)? {
+                scene.popped.push(chain);
+            }
             scene.device.notify(&scene.memory).map_err(device)?;
             if self.format == Format::Split {
                 equal("next available", scene.device.next_available(), scene.load(Cell::AvailableIndex)?)?;

@@ -6,6 +6,8 @@ use super::{
 };
 use ring_core::{
     QueueConfig, Segment,
+    device::Chain,
+    driver::Used,
     indirect::TableStrategy,
     memory::{Memory, Ordering, OwnedMemory},
     spec::{Format, Layout, RingCell, packed::Position, split::Cell},
@@ -13,28 +15,32 @@ use ring_core::{
 use std::collections::BTreeMap;
 
 /// Where guest memory starts in the cases.
-const MEMORY: u64 = 0x4000_0000;
+pub(crate) const MEMORY: u64 = 0x4000_0000;
 // Free of the addresses that the cases use.
 const TABLES: u64 = 0x4000;
 const TABLES_LENGTH: u64 = 0x4000;
 const RING: u64 = 0x8000;
 
-pub struct Scene {
-    pub config: QueueConfig,
-    pub memory: OwnedMemory,
-    pub driver: AnyDriver,
-    pub device: AnyDevice,
+pub(crate) struct Scene {
+    pub(crate) config: QueueConfig,
+    pub(crate) memory: OwnedMemory,
+    pub(crate) driver: AnyDriver,
+    pub(crate) device: AnyDevice,
     /// The driver's id of each buffer that the case names by another.
-    pub ids: BTreeMap<u32, u16>,
+    pub(crate) ids: BTreeMap<u32, u16>,
+    /// What the driver got back by name while the case's steps ran.
+    pub(crate) reaped: Vec<Used>,
+    /// What the device still found after the case's last step.
+    pub(crate) popped: Vec<Chain>,
 }
 
 impl Scene {
-    pub fn new(case: &Case) -> Check<Scene> {
+    pub(crate) fn new(case: &Case) -> Check<Scene> {
         Scene::at(case, MEMORY, 0x2_0000)
     }
 
     /// With guest memory elsewhere.
-    pub fn at(case: &Case, base: u64, length: usize) -> Check<Scene> {
+    pub(crate) fn at(case: &Case, base: u64, length: usize) -> Check<Scene> {
         let layout = Layout::contiguous(case.queue_size, base + RING);
         let mut config = QueueConfig::new(layout, case.features()?);
         if config.format() == Format::Split {
@@ -45,7 +51,8 @@ impl Scene {
         let tables = TableStrategy::ListCache { threshold: 4 }.build(base + TABLES, TABLES_LENGTH);
         let driver = AnyDriver::new(&config, tables)?;
         let device = AnyDevice::new(&config)?;
-        let mut scene = Scene { config, memory, driver, device, ids: BTreeMap::new() };
+        let mut scene =
+            Scene { config, memory, driver, device, ids: BTreeMap::new(), reaped: vec![], popped: vec![] };
         scene.bring_to_start(case)?;
         Ok(scene)
     }
@@ -86,19 +93,19 @@ impl Scene {
     }
 
     /// The driver makes a writable buffer available.
-    pub fn offer(&mut self, token: u64) -> Check<u16> {
+    pub(crate) fn offer(&mut self, token: u64) -> Check<u16> {
         self.offer_elements(token, 0, 1)
     }
 
     /// The driver makes a buffer of so many readable and writable elements available.
-    pub fn offer_elements(&mut self, token: u64, readable: usize, writable: usize) -> Check<u16> {
+    pub(crate) fn offer_elements(&mut self, token: u64, readable: usize, writable: usize) -> Check<u16> {
         let id = self.add(token, readable, writable)?;
         self.driver.publish(&self.memory).map_err(|fault| fault.to_string())?;
         Ok(id)
     }
 
     /// The driver places a buffer, not yet visible.
-    pub fn add(&mut self, token: u64, readable: usize, writable: usize) -> Check<u16> {
+    pub(crate) fn add(&mut self, token: u64, readable: usize, writable: usize) -> Check<u16> {
         let element = Segment { address: MEMORY + 0x1000, length: 4096 };
         let (readable, writable) = (vec![element; readable], vec![element; writable]);
         let added = self.driver.add(&self.memory, token, &readable, &writable);
@@ -106,90 +113,90 @@ impl Scene {
     }
 
     /// The device takes a buffer that must be there.
-    pub fn pop(&mut self) -> Check<u16> {
+    pub(crate) fn pop(&mut self) -> Check<u16> {
         self.find_available()?.ok_or_else(|| "the device found nothing available".into())
     }
 
     /// The device takes the next buffer, if there is one.
-    pub fn find_available(&mut self) -> Check<Option<u16>> {
+    pub(crate) fn find_available(&mut self) -> Check<Option<u16>> {
         let popped = self.device.pop(&self.memory).map_err(|fault| fault.to_string())?;
         Ok(popped.map(|chain| chain.head))
     }
 
-    pub fn complete(&mut self, id: u16, length: u32) -> Check {
+    pub(crate) fn complete(&mut self, id: u16, length: u32) -> Check {
         self.device.complete(&self.memory, id, length).map_err(|fault| fault.to_string())
     }
 
-    pub fn publish_used(&mut self) -> Check {
+    pub(crate) fn publish_used(&mut self) -> Check {
         self.device.publish(&self.memory).map_err(|fault| fault.to_string())
     }
 
     /// The device uses a buffer, visibly.
-    pub fn use_buffer(&mut self, id: u16, length: u32) -> Check {
+    pub(crate) fn use_buffer(&mut self, id: u16, length: u32) -> Check {
         self.complete(id, length)?;
         self.publish_used()
     }
 
     /// The driver gets back the buffer of this token.
-    pub fn reap(&mut self, token: u64) -> Check {
+    pub(crate) fn reap(&mut self, token: u64) -> Check {
         let used = self.driver.reap(&self.memory).map_err(|fault| fault.to_string())?;
         equal("reaped token", used.map(|used| used.token), Some(token))
     }
 
     /// The driver finds no used buffer.
-    pub fn nothing_used(&mut self) -> Check {
+    pub(crate) fn nothing_used(&mut self) -> Check {
         let used = self.driver.reap(&self.memory).map_err(|fault| fault.to_string())?;
         equal("reaped token", used.map(|used| used.token), None)
     }
 
     /// Whether the driver finds that the device must be notified.
-    pub fn kick_needed(&mut self) -> Check<bool> {
+    pub(crate) fn kick_needed(&mut self) -> Check<bool> {
         Ok(self.driver.notify(&self.memory).map_err(|fault| fault.to_string())?.needed)
     }
 
     /// Whether the device finds that the driver must be notified.
-    pub fn interrupt_needed(&mut self) -> Check<bool> {
+    pub(crate) fn interrupt_needed(&mut self) -> Check<bool> {
         Ok(self.device.notify(&self.memory).map_err(|fault| fault.to_string())?.needed)
     }
 
     /// The driver wants no notification.
-    pub fn driver_disables(&mut self) -> Check {
+    pub(crate) fn driver_disables(&mut self) -> Check {
         self.driver.disable_notifications(&self.memory).map_err(|fault| fault.to_string())
     }
 
     /// The driver wants the next notification. How many used buffers it finds when it looks again.
-    pub fn driver_enables(&mut self) -> Check<u16> {
+    pub(crate) fn driver_enables(&mut self) -> Check<u16> {
         self.driver.enable_notifications(&self.memory).map_err(|fault| fault.to_string())
     }
 
     /// The device wants no notification.
-    pub fn device_disables(&mut self) -> Check {
+    pub(crate) fn device_disables(&mut self) -> Check {
         self.device.disable_notifications(&self.memory).map_err(|fault| fault.to_string())
     }
 
     /// The device wants the next notification. Whether it finds a buffer when it looks again.
-    pub fn device_enables(&mut self) -> Check<bool> {
+    pub(crate) fn device_enables(&mut self) -> Check<bool> {
         self.device.enable_notifications(&self.memory).map_err(|fault| fault.to_string())
     }
 
-    pub fn store(&self, cell: impl RingCell, value: u16) -> Check {
+    pub(crate) fn store(&self, cell: impl RingCell, value: u16) -> Check {
         let address = self.config.layout.address(cell);
         self.memory.store_u16(address, value, Ordering::Relaxed).map_err(|error| error.to_string())
     }
 
-    pub fn load(&self, cell: impl RingCell) -> Check<u16> {
+    pub(crate) fn load(&self, cell: impl RingCell) -> Check<u16> {
         let address = self.config.layout.address(cell);
         self.memory.load_u16(address, Ordering::Relaxed).map_err(|error| error.to_string())
     }
 
     /// Bytes of one of the ring's three areas.
-    pub fn area(&self, index: usize) -> Check<Vec<u8>> {
+    pub(crate) fn area(&self, index: usize) -> Check<Vec<u8>> {
         let area = self.config.layout.areas(self.config.format())[index];
         self.memory.bytes(area.address, area.length as usize).map_err(|error| error.to_string())
     }
 
     /// The ring's memory as it is before the first buffer.
-    pub fn clear_ring(&self) -> Check {
+    pub(crate) fn clear_ring(&self) -> Check {
         for area in self.config.layout.areas(self.config.format()) {
             for offset in (0..area.length).step_by(2) {
                 let cleared = self.memory.store_u16(area.address + offset, 0, Ordering::Relaxed);
@@ -201,6 +208,6 @@ impl Scene {
 }
 
 /// Says what was found in place of what was expected.
-pub fn equal<T: PartialEq + std::fmt::Debug>(what: &str, found: T, expected: T) -> Check {
+pub(crate) fn equal<T: PartialEq + std::fmt::Debug>(what: &str, found: T, expected: T) -> Check {
     if found == expected { Ok(()) } else { Err(format!("{what} is {found:?}, expected {expected:?}")) }
 }

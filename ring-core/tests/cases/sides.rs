@@ -15,13 +15,13 @@ use super::case::Check;
 type Tables = Counted<AnyTableSource>;
 
 #[derive(Clone)]
-pub enum AnyDriver {
+pub(crate) enum AnyDriver {
     Split(SplitDriver<Tables>),
     Packed(PackedDriver<Tables>),
 }
 
 #[derive(Clone)]
-pub enum AnyDevice {
+pub(crate) enum AnyDevice {
     Split(SplitDevice),
     Packed(PackedDevice),
 }
@@ -37,7 +37,7 @@ macro_rules! either {
 }
 
 impl AnyDriver {
-    pub fn new(config: &QueueConfig, tables: AnyTableSource) -> Check<Self> {
+    pub(crate) fn new(config: &QueueConfig, tables: AnyTableSource) -> Check<Self> {
         let tables = Counted::new(tables);
         let driver = match config.format() {
             Format::Split => SplitDriver::new(config, tables).map(AnyDriver::Split),
@@ -46,7 +46,7 @@ impl AnyDriver {
         driver.map_err(|error| error.to_string())
     }
 
-    pub fn add(
+    pub(crate) fn add(
         &mut self,
         memory: &OwnedMemory,
         token: u64,
@@ -56,32 +56,32 @@ impl AnyDriver {
         either!(AnyDriver, self, driver => driver.add(memory, &mut NoProbe, token, readable, writable))
     }
 
-    pub fn publish(&mut self, memory: &OwnedMemory) -> Result<(), Fault> {
+    pub(crate) fn publish(&mut self, memory: &OwnedMemory) -> Result<(), Fault> {
         either!(AnyDriver, self, driver => driver.publish(memory, &mut NoProbe))
     }
 
-    pub fn notify(&mut self, memory: &OwnedMemory) -> Result<Notify, Fault> {
+    pub(crate) fn notify(&mut self, memory: &OwnedMemory) -> Result<Notify, Fault> {
         either!(AnyDriver, self, driver => driver.notify(memory, &mut NoProbe))
     }
 
-    pub fn pending_used(&mut self, memory: &OwnedMemory) -> Result<u16, Fault> {
+    pub(crate) fn pending_used(&mut self, memory: &OwnedMemory) -> Result<u16, Fault> {
         either!(AnyDriver, self, driver => driver.pending_used(memory))
     }
 
-    pub fn reap(&mut self, memory: &OwnedMemory) -> Result<Option<Used>, Fault> {
+    pub(crate) fn reap(&mut self, memory: &OwnedMemory) -> Result<Option<Used>, Fault> {
         either!(AnyDriver, self, driver => driver.reap(memory, &mut NoProbe))
     }
 
-    pub fn disable_notifications(&mut self, memory: &OwnedMemory) -> Result<(), Fault> {
+    pub(crate) fn disable_notifications(&mut self, memory: &OwnedMemory) -> Result<(), Fault> {
         either!(AnyDriver, self, driver => driver.disable_notifications(memory))
     }
 
-    pub fn enable_notifications(&mut self, memory: &OwnedMemory) -> Result<u16, Fault> {
+    pub(crate) fn enable_notifications(&mut self, memory: &OwnedMemory) -> Result<u16, Fault> {
         either!(AnyDriver, self, driver => driver.enable_notifications(memory))
     }
 
     /// Takes every buffer back and starts anew.
-    pub fn reset(&mut self, memory: &OwnedMemory) -> Vec<u64> {
+    pub(crate) fn reset(&mut self, memory: &OwnedMemory) -> Vec<u64> {
         either!(AnyDriver, self, driver => {
             let tokens = core::iter::from_fn(|| driver.detach(memory, &mut NoProbe)).collect();
             driver.reset();
@@ -89,39 +89,39 @@ impl AnyDriver {
         })
     }
 
-    pub fn in_flight(&self) -> Vec<(u16, InFlight)> {
+    pub(crate) fn in_flight(&self) -> Vec<(u16, InFlight)> {
         either!(AnyDriver, self, driver => driver.in_flight().map(|(id, buffer)| (id, *buffer)).collect())
     }
 
     /// Free ring descriptors.
-    pub fn free(&self) -> u16 {
+    pub(crate) fn free(&self) -> u16 {
         either!(AnyDriver, self, driver => driver.state().free)
     }
 
     /// The next position, as a notification carries it.
-    pub fn next_available(&self) -> u16 {
+    pub(crate) fn next_available(&self) -> u16 {
         either!(AnyDriver, self, driver => driver.next_available())
     }
 
     /// Where the next used element or descriptor is expected, in the form of the format.
-    pub fn next_used(&self) -> u16 {
+    pub(crate) fn next_used(&self) -> u16 {
         match self {
             AnyDriver::Split(driver) => driver.state().last_used,
             AnyDriver::Packed(driver) => driver.state().next_used.to_bits(),
         }
     }
 
-    pub fn statistics(&self) -> TableStatistics {
+    pub(crate) fn statistics(&self) -> TableStatistics {
         either!(AnyDriver, self, driver => driver.tables().statistics())
     }
 
-    pub fn broken(&self) -> Option<Fault> {
+    pub(crate) fn broken(&self) -> Option<Fault> {
         either!(AnyDriver, self, driver => driver.broken())
     }
 }
 
 impl AnyDevice {
-    pub fn new(config: &QueueConfig) -> Check<Self> {
+    pub(crate) fn new(config: &QueueConfig) -> Check<Self> {
         let device = match config.format() {
             Format::Split => SplitDevice::new(config).map(AnyDevice::Split),
             Format::Packed => PackedDevice::new(config).map(AnyDevice::Packed),
@@ -129,46 +129,46 @@ impl AnyDevice {
         device.map_err(|error| error.to_string())
     }
 
-    pub fn pop(&mut self, memory: &OwnedMemory) -> Result<Option<Chain>, Fault> {
+    pub(crate) fn pop(&mut self, memory: &OwnedMemory) -> Result<Option<Chain>, Fault> {
         let mut chain = Chain::default();
         let popped = either!(AnyDevice, self, device => device.pop(memory, &mut NoProbe, &mut chain))?;
         Ok(popped.then_some(chain))
     }
 
-    pub fn complete(&mut self, memory: &OwnedMemory, id: u16, length: u32) -> Result<(), Fault> {
+    pub(crate) fn complete(&mut self, memory: &OwnedMemory, id: u16, length: u32) -> Result<(), Fault> {
         either!(AnyDevice, self, device => device.complete(memory, &mut NoProbe, id, length))
     }
 
-    pub fn complete_batch(&mut self, memory: &OwnedMemory, id: u16, length: u32) -> Result<(), Fault> {
+    pub(crate) fn complete_batch(&mut self, memory: &OwnedMemory, id: u16, length: u32) -> Result<(), Fault> {
         either!(AnyDevice, self, device => device.complete_batch(memory, &mut NoProbe, id, length))
     }
 
-    pub fn publish(&mut self, memory: &OwnedMemory) -> Result<(), Fault> {
+    pub(crate) fn publish(&mut self, memory: &OwnedMemory) -> Result<(), Fault> {
         either!(AnyDevice, self, device => device.publish(memory, &mut NoProbe))
     }
 
-    pub fn notify(&mut self, memory: &OwnedMemory) -> Result<Notify, Fault> {
+    pub(crate) fn notify(&mut self, memory: &OwnedMemory) -> Result<Notify, Fault> {
         either!(AnyDevice, self, device => device.notify(memory, &mut NoProbe))
     }
 
-    pub fn disable_notifications(&mut self, memory: &OwnedMemory) -> Result<(), Fault> {
+    pub(crate) fn disable_notifications(&mut self, memory: &OwnedMemory) -> Result<(), Fault> {
         either!(AnyDevice, self, device => device.disable_notifications(memory))
     }
 
-    pub fn enable_notifications(&mut self, memory: &OwnedMemory) -> Result<bool, Fault> {
+    pub(crate) fn enable_notifications(&mut self, memory: &OwnedMemory) -> Result<bool, Fault> {
         either!(AnyDevice, self, device => device.enable_notifications(memory))
     }
 
-    pub fn reset(&mut self) {
+    pub(crate) fn reset(&mut self) {
         either!(AnyDevice, self, device => device.reset());
     }
 
-    pub fn taken(&self) -> Vec<(u16, Taken)> {
+    pub(crate) fn taken(&self) -> Vec<(u16, Taken)> {
         either!(AnyDevice, self, device => device.taken().map(|(id, taken)| (id, *taken)).collect())
     }
 
     /// Where the next available entry or descriptor is expected, in the form of the format.
-    pub fn next_available(&self) -> u16 {
+    pub(crate) fn next_available(&self) -> u16 {
         match self {
             AnyDevice::Split(device) => device.state().last_available,
             AnyDevice::Packed(device) => device.state().next_available.to_bits(),
@@ -176,14 +176,14 @@ impl AnyDevice {
     }
 
     /// Where the next used element or descriptor goes, in the form of the format.
-    pub fn next_used(&self) -> u16 {
+    pub(crate) fn next_used(&self) -> u16 {
         match self {
             AnyDevice::Split(device) => device.state().used_index,
             AnyDevice::Packed(device) => device.state().next_used.to_bits(),
         }
     }
 
-    pub fn broken(&self) -> Option<Fault> {
+    pub(crate) fn broken(&self) -> Option<Fault> {
         either!(AnyDevice, self, device => device.broken())
     }
 }
