@@ -34,6 +34,9 @@ pub struct PackedDeviceState {
     pub notify_wish: packed::Event,
 }
 
+/// The two flags that a wrap toggles in what makes a descriptor available.
+const BOTH: u16 = descriptor_flag::AVAIL | descriptor_flag::USED;
+
 const FRESH: PackedDeviceState = PackedDeviceState {
     next_available: Position::START,
     next_used: Position::START,
@@ -55,6 +58,8 @@ pub struct PackedDevice {
     state: PackedDeviceState,
     // The first used descriptor that is not published: its slot and its second word, which makes it used.
     unpublished: Option<(u16, u64)>,
+    // Descriptors published since a notification was last decided: two laps look like none by their positions.
+    undecided: u32,
 }
 
 impl PackedDevice {
@@ -68,6 +73,7 @@ impl PackedDevice {
             buffers: TakenBuffers::new(config),
             state: FRESH,
             unpublished: None,
+            undecided: 0,
         })
     }
 
@@ -99,15 +105,16 @@ impl PackedDevice {
     ) -> Result<(Walked, u16, u16), Fault> {
         let size = self.layout.queue_size;
         let mut walk = Walk::new(chain, size);
-        let mut position = self.state.next_available;
-        let address =
-            memory.load_u64(self.layout.address(Cell::Descriptor(position.index)), Ordering::Relaxed)?;
+        let mut slot = self.state.next_available.index;
+        let mut available = self.state.next_available.available_bits();
+        let address = memory.load_u64(self.layout.address(Cell::Descriptor(slot)), Ordering::Relaxed)?;
         let mut descriptor = Descriptor { address, ..head };
+        let free = size - self.state.held;
         let mut held = 0;
         let walked = loop {
-            let place = || Place::PackedRing(Cell::Descriptor(position.index));
+            let place = || Place::PackedRing(Cell::Descriptor(slot));
             let flags = descriptor.flags;
-            if held >= size - self.state.held {
+            if held >= free {
                 let expected = "no more descriptors than are free: the driver rewrote a slot not yet used";
                 return Err(Fault::rule(Rule::PackedNoTouch, place(), held + 1, expected));
             }
@@ -133,10 +140,14 @@ impl PackedDevice {
             if flags & descriptor_flag::NEXT == 0 {
                 break walk.finish(place, size)?;
             }
-            position = position.advance(1, size);
-            let cell = Cell::Descriptor(position.index);
+            slot += 1;
+            if slot == size {
+                slot = 0;
+                available ^= BOTH;
+            }
+            let cell = Cell::Descriptor(slot);
             descriptor = Descriptor::from_words(memory.load_words(self.layout.address(cell))?);
-            if !descriptor.is_available(position) {
+            if descriptor.flags & BOTH != available {
                 let expected = "AVAIL and USED as in an available descriptor, since the one before has NEXT";
                 let place = Place::PackedRing(cell);
                 return Err(Fault::rule(Rule::PackedAvailableBits, place, descriptor.flags, expected));
@@ -144,7 +155,7 @@ impl PackedDevice {
         };
         // The id stands in the last descriptor of the list (2.8.6).
         if !self.buffers.is_new(descriptor.id) {
-            let place = Place::PackedRing(Cell::Descriptor(position.index));
+            let place = Place::PackedRing(Cell::Descriptor(slot));
             let expected = "an id below the queue size that is not in use";
             return Err(Fault::rule(Rule::PackedIdLast, place, descriptor.id, expected));
         }
@@ -179,6 +190,7 @@ impl PackedDevice {
         self.buffers.restart();
         self.state = FRESH;
         self.unpublished = None;
+        self.undecided = 0;
     }
 
     /// The private state.
@@ -291,6 +303,8 @@ impl Device for PackedDevice {
         self.unpublished = None;
         self.buffers.published = self.buffers.used;
         let from = core::mem::replace(&mut self.state.published, self.state.next_used);
+        let gone = self.state.published.distance_from(from, self.layout.queue_size);
+        self.undecided = self.undecided.saturating_add(gone);
         probe.event(Event::UsedPublished { from: from.to_bits(), to: self.state.published.to_bits() });
         Ok(())
     }
@@ -302,11 +316,16 @@ impl Device for PackedDevice {
         memory.fence(Ordering::SeqCst);
         let seen = memory.load_u32(self.layout.address(Cell::DriverEvent))?;
         let (from, to) = (self.state.notified, self.state.published);
-        let needed = packed::Event::from_bits(seen)
-            .crossed(from, to, self.layout.queue_size, self.event_index)
-            .map_err(|(rule, expected)| {
+        let wish = packed::Event::from_bits(seen);
+        let crossed = wish.crossed(from, to, self.layout.queue_size, self.event_index).map_err(
+            |(rule, expected)| {
                 self.buffers.break_with(rule, Place::PackedRing(Cell::DriverEvent), seen, expected)
-            })?;
+            },
+        )?;
+        // Two laps have passed every event there can be.
+        let lapped = self.undecided >= 2 * self.layout.queue_size as u32;
+        let needed = crossed || (lapped && wish.flags != packed::event_flag::DISABLE);
+        self.undecided = 0;
         self.state.notified = to;
         let (from, to) = (from.to_bits(), to.to_bits());
         probe.event(Event::NotificationDecided { seen, from, to, needed });

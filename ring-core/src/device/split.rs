@@ -133,8 +133,7 @@ impl SplitDevice {
     #[inline(always)]
     fn write_used<M: Memory>(&self, memory: &M, head: u16, length: u32) -> Result<(), Fault> {
         let entry = self.layout.address(Cell::UsedEntry(slot(&self.layout, self.buffers.used)));
-        memory.store_u32(entry, head as u32)?;
-        Ok(memory.store_u32(entry + 4, length)?)
+        Ok(memory.store_singles(entry, [head.into(), length])?)
     }
 
     /// After a reset of the queue or the device: as new (2.6.1 "Virtqueue Reset"). What was taken is forgotten.

@@ -120,12 +120,24 @@ impl fmt::Display for AddError {
 
 impl core::error::Error for AddError {}
 
-/// Every element with its `WRITE` flag or none.
+/// Hands every element to `place` with the flags it has in a chain: `WRITE`, and `NEXT` on all but the last, which comes
+/// by a call of its own so that the others need no test.
 #[inline(always)]
-fn elements<'a>(
-    readable: &'a [Segment],
-    writable: &'a [Segment],
-) -> impl Iterator<Item = (Segment, u16)> + 'a {
-    let readable = readable.iter().map(|segment| (*segment, 0));
-    readable.chain(writable.iter().map(|segment| (*segment, descriptor_flag::WRITE)))
+fn for_each_element(
+    readable: &[Segment],
+    writable: &[Segment],
+    mut place: impl FnMut(Segment, u16) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    let (last, last_flags, readable, writable) = match (readable.split_last(), writable.split_last()) {
+        (_, Some((last, writable))) => (last, descriptor_flag::WRITE, readable, writable),
+        (Some((last, readable)), None) => (last, 0, readable, writable),
+        (None, None) => return Ok(()),
+    };
+    for segment in readable {
+        place(*segment, descriptor_flag::NEXT)?;
+    }
+    for segment in writable {
+        place(*segment, descriptor_flag::NEXT | descriptor_flag::WRITE)?;
+    }
+    place(*last, last_flags)
 }

@@ -3,7 +3,7 @@
 use super::{
     AddError, Driver, InFlight, Notify, Used,
     buffers::{Buffers, Plan},
-    elements,
+    for_each_element,
 };
 use crate::{
     ConfigError, Fault, QueueConfig, Segment,
@@ -48,6 +48,8 @@ pub struct PackedDriver<T> {
     // The first descriptor of the first buffer that is not published: its slot and its second word, which makes it, and
     // all behind it, available.
     unpublished_head: Option<(u16, u64)>,
+    // Descriptors published since a notification was last decided: two laps look like none by their positions.
+    undecided: u32,
 }
 
 impl<T: TableSource> PackedDriver<T> {
@@ -62,6 +64,7 @@ impl<T: TableSource> PackedDriver<T> {
             free_ids: (0..size).rev().collect(),
             state: PackedDriverState::fresh(size),
             unpublished_head: None,
+            undecided: 0,
         })
     }
 
@@ -73,12 +76,14 @@ impl<T: TableSource> PackedDriver<T> {
         writable: &[Segment],
     ) -> Result<(), Fault> {
         let mut address = table.address;
-        for (segment, flags) in elements(readable, writable) {
+        for_each_element(readable, writable, |segment, flags| {
+            // The order says what is next (2.8.7).
+            let flags = flags & descriptor_flag::WRITE;
             let descriptor = Descriptor { address: segment.address, length: segment.length, id: 0, flags };
             memory.store_words(address, descriptor.to_words())?;
             address += DESCRIPTOR_SIZE as u64;
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     /// Writes the buffer, all but the word that makes its first descriptor available, which is returned.
@@ -98,24 +103,24 @@ impl<T: TableSource> PackedDriver<T> {
             let flags = descriptor_flag::INDIRECT | head.available_bits();
             return self.place_head(memory, Descriptor { address: table.address, length, id, flags });
         }
-        let mut position = head;
-        let mut remaining = plan.elements;
+        let mut slot = head.index;
+        let mut available = head.available_bits();
         let mut first = Descriptor::default();
-        for (segment, flags) in elements(readable, writable) {
-            remaining -= 1;
-            let next = if remaining == 0 { 0 } else { descriptor_flag::NEXT };
-            let flags = flags | next | position.available_bits();
+        for_each_element(readable, writable, |segment, flags| {
+            let flags = flags | available;
             let descriptor = Descriptor { address: segment.address, length: segment.length, id, flags };
-            if position == head {
+            if slot == head.index {
                 first = descriptor;
             } else {
-                memory.store_words(
-                    self.layout.address(Cell::Descriptor(position.index)),
-                    descriptor.to_words(),
-                )?;
+                memory.store_words(self.layout.address(Cell::Descriptor(slot)), descriptor.to_words())?;
             }
-            position = position.advance(1, self.layout.queue_size);
-        }
+            slot += 1;
+            if slot == self.layout.queue_size {
+                slot = 0;
+                available ^= descriptor_flag::AVAIL | descriptor_flag::USED;
+            }
+            Ok(())
+        })?;
         self.place_head(memory, first)
     }
 
@@ -159,6 +164,7 @@ impl<T: TableSource> PackedDriver<T> {
         self.free_ids.extend((0..size).rev());
         self.state = PackedDriverState::fresh(size);
         self.unpublished_head = None;
+        self.undecided = 0;
     }
 
     /// The private state.
@@ -237,6 +243,8 @@ impl<T: TableSource> Driver for PackedDriver<T> {
         self.unpublished_head = None;
         self.buffers.published = self.buffers.added;
         let from = core::mem::replace(&mut self.state.published, self.state.next_available);
+        let gone = self.state.published.distance_from(from, self.layout.queue_size);
+        self.undecided = self.undecided.saturating_add(gone);
         probe.event(Event::Published { from: from.to_bits(), to: self.state.published.to_bits() });
         Ok(())
     }
@@ -249,11 +257,16 @@ impl<T: TableSource> Driver for PackedDriver<T> {
         memory.fence(Ordering::SeqCst);
         let seen = memory.load_u32(self.layout.address(Cell::DeviceEvent))?;
         let (from, to) = (self.state.notified, self.state.published);
-        let needed = packed::Event::from_bits(seen)
-            .crossed(from, to, self.layout.queue_size, self.event_index)
-            .map_err(|(rule, expected)| {
+        let wish = packed::Event::from_bits(seen);
+        let crossed = wish.crossed(from, to, self.layout.queue_size, self.event_index).map_err(
+            |(rule, expected)| {
                 self.buffers.break_with(rule, Place::PackedRing(Cell::DeviceEvent), seen, expected)
-            })?;
+            },
+        )?;
+        // Two laps have passed every event there can be.
+        let lapped = self.undecided >= 2 * self.layout.queue_size as u32;
+        let needed = crossed || (lapped && wish.flags != packed::event_flag::DISABLE);
+        self.undecided = 0;
         self.state.notified = to;
         let (from, to) = (from.to_bits(), to.to_bits());
         probe.event(Event::NotificationDecided { seen, from, to, needed });

@@ -3,7 +3,7 @@
 use super::{
     AddError, Driver, InFlight, Notify, Used,
     buffers::{Buffers, Plan},
-    elements,
+    for_each_element,
 };
 use crate::{
     ConfigError, Fault, QueueConfig, Segment,
@@ -48,12 +48,21 @@ pub struct SplitDriver<T> {
     buffers: Buffers<T>,
     // The links of the ring's descriptors, free or not. The device could write those in memory.
     next: Vec<u16>,
+    // The last descriptor of the buffer that starts at each, so that freeing it does not follow the links.
+    last: Vec<u16>,
     free_head: u16,
     free: u16,
     notified: u16,
     notifications: bool,
     // used.idx as last read.
     used_seen: u16,
+}
+
+/// Where a buffer's descriptors end: its last one, and the one that is free behind it.
+#[derive(Clone, Copy)]
+struct Links {
+    last: u16,
+    following: u16,
 }
 
 impl<T: TableSource> SplitDriver<T> {
@@ -67,6 +76,7 @@ impl<T: TableSource> SplitDriver<T> {
             event_index: config.features.contains(feature::EVENT_IDX),
             buffers: Buffers::new(config, tables),
             next: (0..size).map(|slot| (slot + 1) % size).collect(),
+            last: (0..size).collect(),
             free_head: 0,
             free: size,
             notified: config.start_index,
@@ -83,19 +93,19 @@ impl<T: TableSource> SplitDriver<T> {
         readable: &[Segment],
         writable: &[Segment],
     ) -> Result<(), Fault> {
-        let last = (readable.len() + writable.len() - 1) as u16;
         let mut address = table.address;
-        for (index, (segment, flags)) in elements(readable, writable).enumerate() {
-            let index = index as u16;
-            let (flags, next) =
-                if index == last { (flags, 0) } else { (flags | descriptor_flag::NEXT, index + 1) };
+        let mut entries = 0_u16;
+        for_each_element(readable, writable, |segment, flags| {
+            entries += 1;
+            let next = if flags & descriptor_flag::NEXT != 0 { entries } else { 0 };
             let descriptor = Descriptor { address: segment.address, length: segment.length, flags, next };
             memory.store_words(address, descriptor.to_words())?;
             address += DESCRIPTOR_SIZE as u64;
-        }
+            Ok(())
+        })?;
         let descriptor = Descriptor {
             address: table.address,
-            length: (last as u32 + 1) * DESCRIPTOR_SIZE,
+            length: entries as u32 * DESCRIPTOR_SIZE,
             flags: descriptor_flag::INDIRECT,
             next: 0,
         };
@@ -109,19 +119,18 @@ impl<T: TableSource> SplitDriver<T> {
         memory: &M,
         readable: &[Segment],
         writable: &[Segment],
-    ) -> Result<u16, Fault> {
-        let mut remaining = readable.len() + writable.len();
-        let mut slot = self.free_head;
-        for (segment, flags) in elements(readable, writable) {
-            remaining -= 1;
+    ) -> Result<Links, Fault> {
+        let mut links = Links { last: self.free_head, following: self.free_head };
+        for_each_element(readable, writable, |segment, flags| {
+            let slot = links.following;
             let following = self.next[slot as usize];
-            let (flags, next) =
-                if remaining == 0 { (flags, 0) } else { (flags | descriptor_flag::NEXT, following) };
+            let next = if flags & descriptor_flag::NEXT != 0 { following } else { 0 };
             let descriptor = Descriptor { address: segment.address, length: segment.length, flags, next };
             memory.store_words(self.layout.address(Cell::Descriptor(slot)), descriptor.to_words())?;
-            slot = following;
-        }
-        Ok(slot)
+            links = Links { last: slot, following };
+            Ok(())
+        })?;
+        Ok(links)
     }
 
     /// Writes the buffer and its available entry. Nothing private has changed if it fails.
@@ -132,17 +141,17 @@ impl<T: TableSource> SplitDriver<T> {
         plan: &Plan,
         readable: &[Segment],
         writable: &[Segment],
-    ) -> Result<u16, Fault> {
-        let following = match plan.table {
+    ) -> Result<Links, Fault> {
+        let links = match plan.table {
             Some(table) => {
                 self.fill_table(memory, table, readable, writable)?;
-                self.next[self.free_head as usize]
+                Links { last: self.free_head, following: self.next[self.free_head as usize] }
             }
             None => self.fill_ring(memory, readable, writable)?,
         };
         let entry = self.layout.address(Cell::AvailableEntry(slot(&self.layout, self.buffers.added)));
         memory.store_u16(entry, self.free_head, Ordering::Relaxed)?;
-        Ok(following)
+        Ok(links)
     }
 
     /// Puts a buffer's descriptors at the head of the free list. With `IN_ORDER` they are taken in ring order and come
@@ -153,10 +162,7 @@ impl<T: TableSource> SplitDriver<T> {
         if self.buffers.in_order {
             return;
         }
-        let mut last = head;
-        for _ in 1..count {
-            last = self.next[last as usize];
-        }
+        let last = self.last[head as usize];
         self.next[last as usize] = self.free_head;
         self.free_head = head;
     }
@@ -235,11 +241,12 @@ impl<T: TableSource> Driver for SplitDriver<T> {
         writable: &[Segment],
     ) -> Result<u16, AddError> {
         let plan = self.buffers.plan(memory, probe, readable, writable, self.free, self.free_head)?;
-        let following = match self.place(memory, &plan, readable, writable) {
-            Ok(following) => following,
+        let links = match self.place(memory, &plan, readable, writable) {
+            Ok(links) => links,
             Err(fault) => return Err(self.buffers.unwind(memory, probe, self.free_head, &plan, fault)),
         };
-        let head = core::mem::replace(&mut self.free_head, following);
+        let head = core::mem::replace(&mut self.free_head, links.following);
+        self.last[head as usize] = links.last;
         self.free -= plan.descriptors();
         self.buffers.insert(probe, head, token, &plan);
         Ok(head)
@@ -326,7 +333,7 @@ impl<T: TableSource> Driver for SplitDriver<T> {
             None => {
                 let cell = Cell::UsedEntry(slot(&self.layout, last_used));
                 let entry = self.layout.address(cell);
-                let (id, length) = (memory.load_u32(entry)?, memory.load_u32(entry + 4)?);
+                let [id, length] = memory.load_singles(entry)?;
                 let visible = self.used_seen.wrapping_sub(last_used);
                 self.buffers.next_used(|| Place::Ring(cell), id, length, visible)?
             }

@@ -40,6 +40,17 @@ pub trait Memory {
     fn load_words(&self, address: u64) -> Result<[u64; 2], OutOfRange>;
     /// Stores the two 64-bit words of a 16-byte descriptor, relaxed.
     fn store_words(&self, address: u64, words: [u64; 2]) -> Result<(), OutOfRange>;
+    /// Loads two 32-bit values, one behind the other, relaxed.
+    #[inline(always)]
+    fn load_singles(&self, address: u64) -> Result<[u32; 2], OutOfRange> {
+        Ok([self.load_u32(address)?, self.load_u32(address.wrapping_add(4))?])
+    }
+    /// Stores two 32-bit values, one behind the other, relaxed.
+    #[inline(always)]
+    fn store_singles(&self, address: u64, values: [u32; 2]) -> Result<(), OutOfRange> {
+        self.store_u32(address, values[0])?;
+        self.store_u32(address.wrapping_add(4), values[1])
+    }
     /// A fence between this side's accesses before and after it.
     fn fence(&self, ordering: Ordering);
 }
@@ -76,6 +87,14 @@ impl<M: Memory + ?Sized> Memory for &M {
     #[inline(always)]
     fn store_words(&self, address: u64, words: [u64; 2]) -> Result<(), OutOfRange> {
         (**self).store_words(address, words)
+    }
+    #[inline(always)]
+    fn load_singles(&self, address: u64) -> Result<[u32; 2], OutOfRange> {
+        (**self).load_singles(address)
+    }
+    #[inline(always)]
+    fn store_singles(&self, address: u64, values: [u32; 2]) -> Result<(), OutOfRange> {
+        (**self).store_singles(address, values)
     }
     #[inline(always)]
     fn fence(&self, ordering: Ordering) {

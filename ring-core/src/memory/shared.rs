@@ -19,6 +19,8 @@ pub struct SharedMemory {
     singles: u64,
     words: u64,
     pairs: u64,
+    // The same for two of 4 bytes.
+    single_pairs: u64,
 }
 
 // SAFETY: the pointer is only ever used for atomic accesses within the range that `new` was promised.
@@ -45,6 +47,7 @@ impl SharedMemory {
             singles: length / 4,
             words,
             pairs: words.saturating_sub(1),
+            single_pairs: (length / 4).saturating_sub(1),
         }
     }
 
@@ -113,6 +116,12 @@ impl SharedMemory {
         // SAFETY: `at` gives a mapped address of two aligned words; only atomics are made from it.
         Ok(unsafe { [AtomicU64::from_ptr(pointer), AtomicU64::from_ptr(pointer.add(1))] })
     }
+    #[inline(always)]
+    fn single_pair(&self, address: u64) -> Result<[&AtomicU32; 2], OutOfRange> {
+        let pointer: *mut u32 = self.at(address, 8, 2, self.single_pairs)?.cast();
+        // SAFETY: `at` gives a mapped address of two aligned values of four bytes; only atomics are made from it.
+        Ok(unsafe { [AtomicU32::from_ptr(pointer), AtomicU32::from_ptr(pointer.add(1))] })
+    }
 }
 
 impl Memory for SharedMemory {
@@ -149,6 +158,17 @@ impl Memory for SharedMemory {
         let [first, second] = self.pair(address)?;
         first.store(words[0].to_le(), Ordering::Relaxed);
         second.store(words[1].to_le(), Ordering::Relaxed);
+        Ok(())
+    }
+    #[inline(always)]
+    fn load_singles(&self, address: u64) -> Result<[u32; 2], OutOfRange> {
+        self.single_pair(address).map(|pair| pair.map(|cell| u32::from_le(cell.load(Ordering::Relaxed))))
+    }
+    #[inline(always)]
+    fn store_singles(&self, address: u64, values: [u32; 2]) -> Result<(), OutOfRange> {
+        let [first, second] = self.single_pair(address)?;
+        first.store(values[0].to_le(), Ordering::Relaxed);
+        second.store(values[1].to_le(), Ordering::Relaxed);
         Ok(())
     }
     #[inline(always)]

@@ -61,7 +61,8 @@ impl Position {
         let laps = 2 * queue_size as u32;
         let line =
             |position: Position| position.index as u32 + if position.wrap { 0 } else { queue_size as u32 };
-        (line(self) + laps - line(earlier)) % laps
+        let distance = line(self) + laps - line(earlier);
+        if distance < laps { distance } else { distance - laps }
     }
 
     /// `AVAIL` and `USED` of a descriptor that is made available here.
