@@ -76,6 +76,7 @@ fn main() -> Result<()> {
     let opened = number(&page, "window.opening.end - window.opening.start")?;
     let digest = page.value("document.querySelector('#lab').dataset.digest")?;
     let steps = number(&page, "Number(document.querySelector('#lab').dataset.calls)")?;
+    page.wait_until("the address is that of the dropped file", "!location.hash.includes('runs/')")?;
     page.value(&format!("void {}", JUMP.replace("COUNT", &arguments.jumps.to_string())))?;
     page.wait_at_most(Duration::from_secs(300), "all jumps are made", "window.jumped")?;
     let Value::Array(jumps) = page.value("window.jumps")? else { bail!("the page kept no jumps") };
