@@ -108,7 +108,8 @@ impl SplitDevice {
                     }
                     // WRITE here means nothing (2.7.5.3.2).
                     let before = size - walk.left() as u16;
-                    let walked = walk_table(memory, walk, place(), descriptor, size)?;
+                    let in_order = self.buffers.in_order;
+                    let walked = walk_table(memory, walk, place(), descriptor, size, in_order)?;
                     return Ok((walked, before + 1));
                 }
                 walk.turn(place, flags)?;
@@ -125,6 +126,10 @@ impl SplitDevice {
             if descriptor.next >= size {
                 let expected = "a next below the queue size";
                 return Err(Fault::rule(Rule::SplitNext, place(), descriptor.next, expected));
+            }
+            if self.buffers.in_order && descriptor.next != (slot + 1) & (size - 1) {
+                let expected = "the next descriptor in ring order, since IN_ORDER was negotiated";
+                return Err(Fault::rule(Rule::SplitInOrderSequence, place(), descriptor.next, expected));
             }
             slot = descriptor.next;
         }
@@ -172,6 +177,7 @@ fn walk_table<M: Memory>(
     place: Place,
     descriptor: Descriptor,
     queue_size: u16,
+    in_order: bool,
 ) -> Result<Walked, Fault> {
     let table = descriptor.address;
     let before = walk.left();
@@ -200,6 +206,10 @@ fn walk_table<M: Memory>(
         }
         if descriptor.next as u32 >= entries {
             return Err(Fault::rule(Rule::SplitNext, place(), descriptor.next, "a next inside the table"));
+        }
+        if in_order && descriptor.next != entry + 1 {
+            let expected = "the next entry, since IN_ORDER was negotiated";
+            return Err(Fault::rule(Rule::SplitInOrderSequence, place(), descriptor.next, expected));
         }
         entry = descriptor.next;
     }

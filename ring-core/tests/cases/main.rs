@@ -44,9 +44,6 @@ fn treat(case: &Case, treatment: Treatment) -> Line {
         Treatment::Accepted(holds) => line("each, both", "accepted", "", accepted(case, holds)),
         Treatment::NotLost(check) => line("both", "not lost", "", check(case)),
         Treatment::RefusedBy(side, rule, check) => line(side, "refused", rule, check(case)),
-        Treatment::NotLookedAt(rule, check) => {
-            line("device", "not looked at", rule, unnoticed(case).and_then(|()| check(case)))
-        }
         Treatment::NotObservable(reason, check) => {
             Line { observable: false, ..line("other side", "not observable", reason, check(case)) }
         }
@@ -54,7 +51,7 @@ fn treat(case: &Case, treatment: Treatment) -> Line {
 }
 
 /// The side under test says by which rule, not before the fault, and its queue is broken from then on.
-fn refuses(case: &Case, ours: Ours, side: Side, rule: &str) -> Check {
+pub(crate) fn refuses(case: &Case, ours: Ours, side: Side, rule: &str) -> Check {
     let mut scene = Scene::new(case)?;
     let refusal = run(case, ours, &mut scene)?.ok_or("nobody refused anything")?;
     equal("rule", (refusal.side, refusal.fault.rule_id()), (side, Some(rule)))?;
@@ -67,12 +64,6 @@ fn refuses(case: &Case, ours: Ours, side: Side, rule: &str) -> Check {
         Side::Device => (scene.device.broken(), scene.device.pop(&scene.memory).err()),
     };
     equal("what every later call says", (broken, again), (Some(refusal.fault), Some(refusal.fault)))
-}
-
-/// Our device takes it as it is. Fails as soon as it no longer does: then the table has to say so.
-fn unnoticed(case: &Case) -> Check {
-    let refusal = run(case, Ours::Device, &mut Scene::new(case)?)?;
-    equal("refusal", refusal.map(|refusal| refusal.fault), None)
 }
 
 fn accepted(case: &Case, holds: fn(&Case, &Scene, Ours) -> Check) -> Check {
@@ -93,7 +84,7 @@ fn fits(verdict: &str, treatment: Treatment) -> bool {
     use Treatment::*;
     match verdict {
         "driver-violation" => {
-            matches!(treatment, DeviceRefuses(_) | RefusedBy(..) | NotLookedAt(..) | NotObservable(..))
+            matches!(treatment, DeviceRefuses(_) | RefusedBy(..) | NotObservable(..))
         }
         "device-violation" => matches!(treatment, DriverRefuses(_) | NotObservable(..)),
         "lost-notification" | "spec-erratum" => matches!(treatment, NotLost(_)),

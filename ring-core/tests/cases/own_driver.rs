@@ -7,11 +7,11 @@ use super::{
     sides::{AnyDevice, AnyDriver},
 };
 use ring_core::{
-    QueueConfig, Segment,
+    QueueConfig, Segment, Side,
     indirect::TableStrategy,
     memory::{Memory, Ordering, OwnedMemory},
     spec::{
-        Layout, RingCell,
+        Descriptor, Features, Layout, RingCell, feature,
         packed::{self, Position, descriptor_flag},
         split::Cell,
     },
@@ -172,8 +172,31 @@ pub(crate) fn turns_the_flags_each_lap(case: &Case) -> Check {
     Ok(())
 }
 
-/// With IN_ORDER, chains take descriptors from 0 on, each `next` one further, around the table's end.
+/// With IN_ORDER, chains take descriptors from 0 on, each `next` one further, around the table's end. Our device refuses
+/// other chains, and tables whose entries are not in sequence.
 pub(crate) fn takes_descriptors_in_ring_order(case: &Case) -> Check {
+    super::refuses(case, Ours::Device, Side::Device, "S-IN-ORDER-SEQ")?;
+    for (second, refused_by) in [(1, None), (2, Some("S-IN-ORDER-SEQ"))] {
+        let config = QueueConfig {
+            features: Features(case.features()?.0 | feature::INDIRECT_DESC),
+            ..Scene::new(case)?.config
+        };
+        let memory = OwnedMemory::new(MEMORY, 0x2_0000);
+        let table = MEMORY + 0x1000;
+        let write = |address, flags, length, next| {
+            let element = Descriptor { address: table, length, flags, next };
+            memory.store_words(address, element.to_words()).map_err(|error| error.to_string())
+        };
+        write(Cell::Descriptor(0).address(&config.layout), descriptor_flag::INDIRECT, 48, 0)?;
+        write(table, descriptor_flag::NEXT, 1, second)?;
+        write(table + 16 * u64::from(second), 0, 1, 0)?;
+        let index = Cell::AvailableIndex.address(&config.layout);
+        memory.store_u16(index, 1, Ordering::Relaxed).map_err(|error| error.to_string())?;
+        let popped = AnyDevice::new(&config)?.pop(&memory);
+        let elements = popped.map(|chain| chain.map(|chain| chain.elements()));
+        let expected = refused_by.map_or(Ok(Some(2)), |rule| Err(Some(rule)));
+        equal("elements popped", elements.map_err(|fault| fault.rule_id()), expected)?;
+    }
     let mut scene = Scene::new(case)?;
     for (elements, slots) in [(3, vec![0, 1, 2]), (2, vec![3, 0]), (4, vec![1, 2, 3, 0])] {
         let head = scene.offer_elements(1, elements - 1, 1)?;
@@ -182,7 +205,7 @@ pub(crate) fn takes_descriptors_in_ring_order(case: &Case) -> Check {
             let last = found.last().copied().unwrap_or_default();
             let address = Cell::Descriptor(last).address(&scene.config.layout);
             let words = scene.memory.load_words(address).map_err(|error| error.to_string())?;
-            found.push(ring_core::spec::Descriptor::from_words(words).next);
+            found.push(Descriptor::from_words(words).next);
         }
         equal("descriptors of the chain", found, slots)?;
         scene.pop()?;

@@ -19,10 +19,8 @@ pub(crate) enum Treatment {
     Accepted(fn(&Case, &Scene, Ours) -> Check),
     /// Both sides ours, the same sequence: nothing is lost.
     NotLost(fn(&Case) -> Check),
-    /// Refused not from the ring but by its configuration or by memory: who refuses, and by what.
+    /// Decided by more than the steps, like configuration, memory or a second fault: who refuses, and by what.
     RefusedBy(&'static str, &'static str, fn(&Case) -> Check),
-    /// A rule that the other side could notice and that ours does not look at; ours does not break it.
-    NotLookedAt(&'static str, fn(&Case) -> Check),
     /// The other side cannot notice, for this reason; ours does not commit the fault.
     NotObservable(&'static str, fn(&Case) -> Check),
 }
@@ -128,7 +126,7 @@ pub(crate) const TREATMENTS: &[(&str, Treatment)] = &[
     ("split-in-order-violated", DriverRefuses("B-IN-ORDER")),
     (
         "split-in-order-driver-descriptor-order",
-        NotLookedAt("S-IN-ORDER-SEQ", driver::takes_descriptors_in_ring_order),
+        RefusedBy("device", "S-IN-ORDER-SEQ", driver::takes_descriptors_in_ring_order),
     ),
     ("split-vringh-accepts-read-after-write", DeviceRefuses("B-ORDER-RW")),
     ("packed-chain-crosses-ring-end", Accepted(all_came_back)),
