@@ -1,0 +1,213 @@
+//! Whatever a device did before it was reset, each buffer comes back once: reaped before, or detached after; and the queue
+//! works again.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests")]
+
+#[allow(dead_code, reason = "other tests use the rest")]
+#[path = "common/either.rs"]
+mod either;
+
+use either::EitherDriver;
+use proptest::prelude::*;
+use ring_core::{
+    QueueConfig, Segment,
+    device::{Chain, Device, PackedDevice, SplitDevice},
+    driver::{AddError, PackedDriver, SplitDriver},
+    indirect::{Limit, TableStrategy},
+    memory::{Memory, Ordering, OwnedMemory},
+    probe::NoProbe,
+    spec::{Features, Layout, feature},
+};
+use std::collections::BTreeSet;
+
+const BASE: u64 = 0x1000;
+const TABLES: u64 = 0x2000;
+const TABLES_LENGTH: u64 = 0x2000;
+const STRATEGIES: [TableStrategy; 6] = [
+    TableStrategy::Direct,
+    TableStrategy::PlainAllocation,
+    TableStrategy::ListCache { threshold: 4 },
+    TableStrategy::SingleList { threshold: 4, limit: Limit::Tables(2) },
+    TableStrategy::SlabCache { entries: 2 },
+    TableStrategy::PerSlot { entries: 4 },
+];
+
+#[derive(Clone, Debug)]
+enum Event {
+    Add {
+        readable: usize,
+        writable: usize,
+    },
+    Publish,
+    Serve {
+        uses: usize,
+    },
+    Reap,
+    /// The device writes a word into the ring, where it may and where it may not.
+    Spoil {
+        offset: u64,
+        value: u64,
+    },
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        6 => (0..4_usize, 0..3_usize).prop_map(|(readable, writable)| Event::Add { readable, writable }),
+        3 => Just(Event::Publish),
+        4 => (0..5_usize).prop_map(|uses| Event::Serve { uses }),
+        4 => Just(Event::Reap),
+        1 => (0..0x180_u64, prop_oneof![any::<u64>(), 0..16_u64, (0..9_u64, 0..9_u64).prop_map(|(id, length)| id | length << 32)])
+            .prop_map(|(offset, value)| Event::Spoil { offset: offset & !7, value }),
+    ]
+}
+
+struct Tokens {
+    next: u64,
+    out: BTreeSet<u64>,
+}
+
+impl Tokens {
+    fn comes_back(&mut self, token: u64) {
+        assert!(self.out.remove(&token), "{token} came back though it was not in flight");
+    }
+}
+
+/// Runs the events until the driver finds the queue broken, if it does.
+fn until_broken<D: EitherDriver, V: Device>(
+    memory: &OwnedMemory,
+    driver: &mut D,
+    mut device: V,
+    in_order: bool,
+    tokens: &mut Tokens,
+    events: &[Event],
+) {
+    let probe = &mut NoProbe;
+    let segments = [Segment { address: 0x10_0000, length: 16 }; 4];
+    let mut chain = Chain::default();
+    let mut taken = Vec::new();
+    for event in events {
+        let fault = match *event {
+            Event::Add { readable, writable } => {
+                match driver.add(memory, probe, tokens.next, &segments[..readable], &segments[..writable]) {
+                    Ok(_) => {
+                        tokens.out.insert(tokens.next);
+                        tokens.next += 1;
+                        None
+                    }
+                    Err(AddError::Fault(fault)) => Some(fault),
+                    Err(_) => None,
+                }
+            }
+            Event::Publish => driver.publish(memory, probe).err(),
+            Event::Serve { uses } => {
+                // A device that finds its own queue broken does nothing more.
+                while let Ok(true) = device.pop(memory, probe, &mut chain) {
+                    taken.push(chain.head);
+                }
+                for _ in 0..uses.min(taken.len()) {
+                    let which = if in_order { 0 } else { taken.len() / 2 };
+                    let _ = device.complete(memory, probe, taken.remove(which), 0);
+                }
+                let _ = device.publish(memory, probe);
+                None
+            }
+            Event::Reap => match driver.reap(memory, probe) {
+                Ok(used) => {
+                    used.into_iter().for_each(|used| tokens.comes_back(used.token));
+                    None
+                }
+                Err(fault) => Some(fault),
+            },
+            Event::Spoil { offset, value } => {
+                memory.store_u64(BASE + offset, value, Ordering::Relaxed).unwrap();
+                None
+            }
+        };
+        if let Some(fault) = fault {
+            assert_eq!(driver.fault(), Some(fault));
+            assert_eq!(driver.reap(memory, probe), Err(fault), "nothing comes back from a broken queue");
+            return;
+        }
+    }
+}
+
+fn run<D: EitherDriver, V: Device>(
+    config: QueueConfig,
+    mut driver: D,
+    fresh_device: impl Fn() -> V,
+    laps: &[Vec<Event>],
+) {
+    let in_order = config.features.contains(feature::IN_ORDER);
+    let memory = OwnedMemory::new(BASE, (TABLES + TABLES_LENGTH - BASE) as usize);
+    let mut tokens = Tokens { next: 0, out: BTreeSet::new() };
+    for events in laps {
+        until_broken(&memory, &mut driver, fresh_device(), in_order, &mut tokens, events);
+        while let Some(token) = driver.detach_next(&memory) {
+            tokens.comes_back(token);
+        }
+        assert_eq!(tokens.out, BTreeSet::new(), "still in flight");
+        assert_eq!((driver.free(), driver.held()), (config.layout.queue_size, vec![]));
+        driver.reset_queue();
+        assert_eq!(driver.fault(), None);
+        for offset in (0..TABLES - BASE).step_by(8) {
+            memory.store_u64(BASE + offset, 0, Ordering::Relaxed).unwrap();
+        }
+        works(&config, &memory, &mut driver, fresh_device(), &mut tokens);
+        assert_eq!(driver.detach_next(&memory), None);
+        driver.reset_queue();
+        for offset in (0..TABLES - BASE).step_by(8) {
+            memory.store_u64(BASE + offset, 0, Ordering::Relaxed).unwrap();
+        }
+    }
+}
+
+/// Two laps and a bit of buffers, one after the other.
+fn works<D: EitherDriver, V: Device>(
+    config: &QueueConfig,
+    memory: &OwnedMemory,
+    driver: &mut D,
+    mut device: V,
+    tokens: &mut Tokens,
+) {
+    let probe = &mut NoProbe;
+    let segments = [Segment { address: 0x10_0000, length: 16 }; 2];
+    let mut chain = Chain::default();
+    let elements = if config.layout.queue_size > 1 { 2 } else { 1 };
+    for _ in 0..2 * config.layout.queue_size + 1 {
+        let token = tokens.next;
+        tokens.next += 1;
+        driver.add(memory, probe, token, &[], &segments[..elements]).unwrap();
+        driver.publish(memory, probe).unwrap();
+        assert!(driver.notify(memory, probe).unwrap().needed);
+        assert!(device.pop(memory, probe, &mut chain).unwrap());
+        device.enable_notifications(memory).unwrap();
+        assert_eq!(chain.writable(), &segments[..elements]);
+        device.complete(memory, probe, chain.head, 16).unwrap();
+        device.publish(memory, probe).unwrap();
+        let used = driver.reap(memory, probe).unwrap().unwrap();
+        assert_eq!((used.token, used.length), (token, 16));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: if cfg!(debug_assertions) { 200 } else { 3000 }, ..ProptestConfig::default() })]
+
+    #[test]
+    fn each_buffer_comes_back_once_and_the_queue_works_again(
+        packed in any::<bool>(), mask in 0..8_u64, strategy in prop::sample::select(&STRATEGIES[..]),
+        laps in prop::collection::vec(prop::collection::vec(event(), 0..60), 1..4),
+    ) {
+        let bits = [feature::INDIRECT_DESC, feature::EVENT_IDX, feature::IN_ORDER];
+        let features: u64 = (0..3).filter(|bit| mask >> bit & 1 == 1).map(|bit| bits[bit]).sum();
+        let tables = strategy.build(TABLES, TABLES_LENGTH);
+        if packed {
+            let config = QueueConfig::new(Layout::contiguous(7, BASE), Features(features | feature::RING_PACKED));
+            let device = || PackedDevice::new(&config).unwrap();
+            run(config, PackedDriver::new(&config, tables).unwrap(), device, &laps);
+        } else {
+            let config = QueueConfig::new(Layout::contiguous(8, BASE), Features(features));
+            let device = || SplitDevice::new(&config).unwrap();
+            run(config, SplitDriver::new(&config, tables).unwrap(), device, &laps);
+        }
+    }
+}
