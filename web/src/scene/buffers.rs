@@ -6,6 +6,7 @@ use ring_core::{
     indirect::TableSource,
     replay::State,
     spec::{DESCRIPTOR_SIZE, descriptor_flag, split::Cell},
+    trace::Call,
 };
 
 /// A buffer in flight, with what the driver and the ring say of it.
@@ -90,6 +91,17 @@ pub(super) struct Shape {
 
 /// Walks a buffer's descriptors in memory. Bounded by what the driver says it has placed.
 pub(super) fn shape(moment: &Moment<'_>, state: &State, known: &Known) -> Shape {
+    if let Some(Call::Add { token, readable, writable }) = moment.call
+        && *token == known.buffer.token
+    {
+        // Memory says so only once the call is over.
+        let segments = readable.iter().chain(writable.iter());
+        return Shape {
+            elements: (readable.len() + writable.len()) as u16,
+            bytes: segments.map(|segment| u64::from(segment.length)).sum(),
+            writable: !writable.is_empty(),
+        };
+    }
     let mut shape = Shape::default();
     let mut add = |address: u64| {
         let descriptor = moment.descriptor_at(address);

@@ -159,6 +159,13 @@ fn buffer(moment: &Moment<'_>, known: &Known, touched: bool) -> Buffer {
     }
 }
 
+/// What the step did to a table. Links in idle tables that a call had to change are drawn at single accesses only: the
+/// call is about another table.
+fn table_mark(moment: &Moment<'_>, marks: &Marks, address: u64) -> Mark {
+    let mark = marks.table(address);
+    if moment.cursor.access.is_some() || mark.order.is_some() { mark } else { Mark::default() }
+}
+
 fn table_source(moment: &Moment<'_>, marks: &Marks) -> TableSourceScene {
     let state = moment.state();
     let statistics = |state: &State| state.driver.tables().statistics();
@@ -170,7 +177,7 @@ fn table_source(moment: &Moment<'_>, marks: &Marks) -> TableSourceScene {
             .iter()
             .find_map(|state| state.tables.at(address))
             .map_or(0, |info| info.uses),
-        mark: marks.table(address),
+        mark: table_mark(moment, marks, address),
     };
     let mut taken = None;
     let mut returned = None;

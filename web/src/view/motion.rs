@@ -1,6 +1,6 @@
 //! What moved from where to where: one thing travels at most, and at rest nothing of it is left but its arrow.
 
-use crate::scene::{Scene, Travel};
+use crate::scene::{Cursor, Scene, Travel};
 use std::rc::Rc;
 use web_sys::{DomRect, Element};
 use yew::{Html, Properties, function_component, html, use_effect_with, use_node_ref, use_state_eq};
@@ -34,19 +34,20 @@ struct Way {
 #[function_component]
 pub(super) fn Motion(properties: &MotionProperties) -> Html {
     let node = use_node_ref();
-    let way = use_state_eq(|| None::<Way>);
+    let way = use_state_eq(|| None::<(Cursor, Way)>);
     {
         let (node, setter) = (node.clone(), way.setter());
         use_effect_with(properties.clone(), move |properties| {
             let stage = node.cast::<Element>().and_then(|node| node.parent_element());
-            setter.set(stage.and_then(|stage| self::way(&stage, &properties.scene)));
+            let way = stage.and_then(|stage| self::way(&stage, &properties.scene));
+            setter.set(way.map(|way| (properties.scene.cursor, way)));
         });
     }
     let cursor = properties.scene.cursor;
     let key = format!("{} {:?}", cursor.position, cursor.access);
     html! {
         <div class="motion" ref={node} aria-hidden="true">
-            if let Some(way) = *way {
+            if let Some((_, way)) = way.filter(|(of, _)| *of == cursor) {
                 if way.arrow {
                     <svg><path class="travel-arrow" d={format!("M{:.1} {:.1}L{:.1} {:.1}", way.from.0, way.from.1, way.to.0, way.to.1)} marker-end="url(#arrow-ink)" /></svg>
                 }
