@@ -107,12 +107,14 @@ fn told(moment: &Moment<'_>, deeds: &[Deed]) -> Vec<Item> {
 
 fn text(moment: &Moment<'_>, deed: &Deed) -> String {
     let name = |address: u64| table_name(moment, address);
-    let layout = moment.layout();
-    let size = layout.queue_size;
     match *deed {
         Deed::TableTaken { table, reused: true } => {
             let uses = moment.after.tables.at(table.address).map_or(0, |info| info.uses);
-            format!("Table *{}* comes from the cache: *{} use*, no allocation.", name(table.address), nth(uses))
+            format!(
+                "Table *{}* comes from the cache: *{} use*, no allocation.",
+                name(table.address),
+                nth(uses)
+            )
         }
         Deed::TableTaken { table, reused: false } => format!(
             "Table *{}* is allocated: room for {} entries, {} bytes.",
@@ -121,7 +123,10 @@ fn text(moment: &Moment<'_>, deed: &Deed) -> String {
             table.bytes()
         ),
         Deed::TableReturned { table, cached: true } => {
-            format!("Table *{}* goes back to the top of the cache, not to the allocator.", name(table.address))
+            format!(
+                "Table *{}* goes back to the top of the cache, not to the allocator.",
+                name(table.address)
+            )
         }
         Deed::TableReturned { table, cached: false } => {
             format!("Table *{}* is given back to the allocator.", name(table.address))
@@ -149,7 +154,9 @@ fn text(moment: &Moment<'_>, deed: &Deed) -> String {
                     descriptor.length / DESCRIPTOR_SIZE
                 ),
                 (false, true) => format!("The element is written into slot *{first}*."),
-                (false, false) => format!("Slot *{first}* is read: one element of {} bytes.", descriptor.length),
+                (false, false) => {
+                    format!("Slot *{first}* is read: one element of {} bytes.", descriptor.length)
+                }
             }
         }
         Deed::Descriptors { first, count, written } => {
@@ -169,7 +176,6 @@ fn text(moment: &Moment<'_>, deed: &Deed) -> String {
         Deed::Acquire => "acquire: all below is read after it".to_owned(),
         Deed::Fence => "full barrier".to_owned(),
     }
-    .replace("{size}", &size.to_string())
 }
 
 fn stored(moment: &Moment<'_>, cell: Cell, before: u64, value: u64) -> String {

@@ -38,7 +38,7 @@ pub(super) fn caption(moment: &Moment<'_>, before: &InFlightBuffers) -> (String,
                 format!("{}; not yet visible to the driver", wrote(*length)),
             )
         }
-        Call::PublishUsed => published_used(moment, before),
+        Call::PublishUsed => published_used(moment),
         Call::NotifyUsed { .. } => interrupt(moment),
         Call::Wish { value } => wish(moment, *value),
         Call::Checkpoint { .. } => checkpoint(moment),
@@ -171,8 +171,7 @@ fn popped(moment: &Moment<'_>, before: &InFlightBuffers) -> (String, String) {
     (format!("Device takes buffer {name}"), format!("head {}: {elements}{through}{bytes}", chain.head))
 }
 
-fn published_used(moment: &Moment<'_>, before: &InFlightBuffers) -> (String, String) {
-    let _ = before;
+fn published_used(moment: &Moment<'_>) -> (String, String) {
     let range = moment.events.iter().find_map(|event| match event {
         Event::UsedPublished { from, to } => Some((*from, *to)),
         _ => None,

@@ -89,7 +89,6 @@ pub(super) fn rings(
     let count = view.columns.min(size).max(1);
     // Whole rings stay where they are; a window moves four slots at a time.
     let first = if count == size { 0 } else { slot(layout, around.wrapping_sub(count / 2) & !3) };
-    let available_index = moment.half(Cell::AvailableIndex);
     let column = |offset: u16| {
         let here = slot(layout, first.wrapping_add(offset));
         // The last index below avail.idx that means this slot; more than one while a call is at work.
@@ -124,7 +123,6 @@ pub(super) fn rings(
         upper[0].boundary = upper[1].boundary;
         lower[0].boundary = lower[1].boundary;
     }
-    let _ = available_index;
     RingsScene { size, columns: (0..count).map(column).collect(), upper, lower, event_index }
 }
 

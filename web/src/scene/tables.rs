@@ -151,12 +151,10 @@ pub(super) fn tables(
             unfold(card, &mut room, false);
         }
     }
-    let mut index = 0;
-    cards.retain(|_| {
-        index += 1;
-        kept.contains(&(index - 1))
-    });
-    TablesScene { more: (in_use.saturating_sub(cards.len())) as u16, cards }
+    let indexed = cards.into_iter().enumerate();
+    let cards: Vec<TableCard> =
+        indexed.filter(|(index, _)| kept.contains(index)).map(|(_, card)| card).collect();
+    TablesScene { more: in_use.saturating_sub(cards.len()) as u16, cards }
 }
 
 fn row(moment: &Moment<'_>, marks: &Marks, table: u64, entry: u16) -> TableRow {
