@@ -140,3 +140,8 @@ pub(super) fn table_name(moment: &Moment<'_>, address: u64) -> String {
 pub(super) fn is_idle(state: &State, address: u64) -> bool {
     state.driver.tables().idle().any(|table| table.address == address)
 }
+
+/// Whether the table of a buffer that came back is in the cache again.
+pub(super) fn returned_to_cache(moment: &Moment<'_>, table: u64) -> bool {
+    is_idle(moment.after, table)
+}

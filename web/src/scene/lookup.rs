@@ -1,9 +1,8 @@
 //! A cell of a scene, looked at closely: its bytes, its fields, who wrote it, which rules speak of it.
 
 use super::{
-    CellId, DescriptorGroup, DescriptorRow, RuleKept, Scene, TableRow,
-    descriptors::flag_names,
-    explanation::{rule_kept, spoken},
+    CellId, DescriptorGroup, DescriptorRow, RuleKept, Scene, TableRow, descriptors::flag_names,
+    rules::rule_kept, words::spoken,
 };
 use ring_core::spec::{Descriptor, Rule, split::Cell};
 

@@ -2,6 +2,7 @@
 //!
 //! A [`Scene`] is complete: the view decides how things look, never what they are.
 
+mod accesses;
 mod buffers;
 mod build;
 mod cell;
@@ -13,8 +14,12 @@ mod explanation;
 mod lookup;
 mod moment;
 mod narrate;
+mod next;
 mod rings;
+mod rules;
 mod tables;
+mod told;
+mod words;
 
 pub use build::build;
 pub use cell::{CellId, Mark};
@@ -23,11 +28,11 @@ pub use descriptors::{DescriptorGroup, DescriptorRow, Share, SlotState};
 pub use device::DeviceScene;
 pub use driver::{Buffer, Buffers, DriverScene, IdleTable, TableSourceScene};
 pub use explanation::{Explanation, Item, RuleKept, Written};
-pub(crate) use explanation::{nth, spoken};
 pub use lookup::CellFacts;
 pub use moment::{Cursor, Moment, View};
 pub use rings::{Column, Flag, RingsScene};
 pub use tables::{TableCard, TableRow, TablesScene};
+pub(crate) use words::{nth, spoken};
 
 use serde::{Deserialize, Serialize};
 

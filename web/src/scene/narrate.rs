@@ -1,8 +1,7 @@
 //! A step in a sentence or two.
 
 use super::{
-    buffers::{InFlightBuffers, shape, table_name},
-    explanation::returned_to_cache,
+    buffers::{InFlightBuffers, returned_to_cache, shape, table_name},
     moment::Moment,
 };
 use ring_core::{indirect::TableStrategy, probe::Event, replay::Outcome, spec::feature, trace::Call};

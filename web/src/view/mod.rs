@@ -6,6 +6,7 @@ mod column;
 mod details;
 mod device;
 mod driver;
+mod effects;
 mod explanation;
 mod help;
 mod icon;
