@@ -35,7 +35,7 @@ pub fn device(look: &Look<'_>) -> Html {
                     <h3>{ "Notifications" }</h3>
                     <div class="note">
                         <span class="device-hue">{ icon("bell") }</span>
-                        <div>{ kick(device) }</div>
+                        <div>{ kick(device, driver.published_index.after) }</div>
                     </div>
                     <div class="note">
                         <span class="driver-hue">{ icon("bell") }</span>
@@ -60,34 +60,65 @@ fn summary(device: &DeviceScene) -> Html {
     }
 }
 
-fn kick(device: &DeviceScene) -> Html {
-    let owed = html! { <span class="followed">{ "It just did: owed by the driver." }</span> };
-    match (device.event_index, device.kick_wish.after) {
-        (true, wish) => html! {
-            <>
-                <b>{ "Kick wanted" }</b>{ format!(" when avail idx passes {wish}. ") }
-                if device.kick_owed { { owed } }
-            </>
-        },
-        (false, 0) => html! {
-            <><b>{ "Kick wanted" }</b>{ " for every published buffer. " }if device.kick_owed { { owed } }</>
-        },
-        _ => html! { <><b>{ "No kick wanted" }</b>{ ": used flags say so." }</> },
-    }
+/// What a side wants to be told by a notification.
+struct Wish {
+    what: &'static str,
+    counter: &'static str,
+    flags: &'static str,
+    owed_by: &'static str,
+    event_index: bool,
+    /// The event index, or the flags.
+    value: u16,
+    /// The counter as published.
+    index: u16,
+    owed: bool,
+}
+
+fn kick(device: &DeviceScene, published: u16) -> Html {
+    wish(&Wish {
+        what: "kick",
+        counter: "avail idx",
+        flags: "used flags",
+        owed_by: "driver",
+        event_index: device.event_index,
+        value: device.kick_wish.after,
+        index: published,
+        owed: device.kick_owed,
+    })
 }
 
 fn interrupt(device: &DeviceScene) -> Html {
-    let owed = html! { <span class="followed">{ "It just did: owed by the device." }</span> };
-    match (device.event_index, device.interrupt_wish.after) {
-        (true, wish) => html! {
-            <>
-                <b>{ "Interrupt wanted" }</b>{ format!(" when used idx passes {wish}. ") }
-                if device.interrupt_owed { { owed } }
-            </>
-        },
-        (false, 0) => html! {
-            <><b>{ "Interrupt wanted" }</b>{ " for every used buffer. " }if device.interrupt_owed { { owed } }</>
-        },
-        _ => html! { <><b>{ "No interrupt wanted" }</b>{ ": avail flags say so." }</> },
+    wish(&Wish {
+        what: "interrupt",
+        counter: "used idx",
+        flags: "avail flags",
+        owed_by: "device",
+        event_index: device.event_index,
+        value: device.interrupt_wish.after,
+        index: device.published_index.after,
+        owed: device.interrupt_owed,
+    })
+}
+
+fn wish(wish: &Wish) -> Html {
+    let Wish { what, counter, flags, owed_by, event_index, value, index, owed } = *wish;
+    // Nearer behind the counter than ahead of it: it was passed, and means nothing until the counter has gone round.
+    let passed = event_index && !owed && (1..0x8000).contains(&index.wrapping_sub(value));
+    let (wanted, when) = match (event_index, value) {
+        (true, _) if passed => (false, format!(": {counter} passed {value} before.")),
+        (true, _) => (true, format!(" when {counter} passes {value}. ")),
+        (false, 0) => (true, format!(" whenever {counter} moves. ")),
+        (false, _) => (false, format!(": {flags} say so.")),
+    };
+    let wanted = if wanted {
+        format!("{}{} wanted", what[..1].to_uppercase(), &what[1..])
+    } else {
+        format!("No {what} wanted")
+    };
+    html! {
+        <>
+            <b>{ wanted }</b>{ when }
+            if owed { <span class="followed">{ format!("It just did: owed by the {owed_by}.") }</span> }
+        </>
     }
 }
