@@ -133,11 +133,13 @@ pub(super) fn tables(
         }
     };
     // A line is left for how many more there are.
-    let lowest = if usize::from(room / HEADER) < cards.len() { HEADER + ROW } else { HEADER };
+    if usize::from(room / HEADER) < cards.len() || in_use > cards.len() {
+        room = room.saturating_sub(ROW);
+    }
     for index in order {
         let Some(card) = cards.get_mut(index) else { continue };
         let important = rank(card) < 2;
-        if room < lowest {
+        if room < HEADER {
             break;
         }
         room -= HEADER;

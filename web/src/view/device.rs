@@ -18,7 +18,7 @@ pub fn device(look: &Look<'_>) -> Html {
                 <div class="part">
                     <h3>{ "Counters" }</h3>
                     <dl class="pairs">
-                        <div><dt>{ "next avail to take" }</dt><dd>{ change(&device.last_available) }</dd></div>
+                        <div><dt>{ "next to take" }</dt><dd>{ change(&device.last_available) }</dd></div>
                         <div><dt>{ "next used idx" }</dt><dd>{ change(&device.used_index) }</dd></div>
                         <div class="wide"><dt>{ "published idx" }</dt><dd>{ change(&device.published_index) }</dd></div>
                     </dl>

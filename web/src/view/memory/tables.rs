@@ -17,7 +17,7 @@ pub(super) fn tables(look: &Look<'_>) -> Html {
         <div class="cards">
             { for tables.cards.iter().map(|card| self::card(look, card)) }
             if tables.more > 0 {
-                <div class="fine more-tables">{ format!("{} more tables in use", tables.more) }</div>
+                <div class="fine more-tables">{ if tables.more == 1 { "1 more table in use".to_owned() } else { format!("{} more tables in use", tables.more) } }</div>
             }
         </div>
     }
