@@ -13,7 +13,7 @@ use ring_core::{
     QueueConfig, Segment,
     device::{Chain, Device, PackedDevice, SplitDevice},
     driver::{AddError, PackedDriver, SplitDriver},
-    indirect::{Limit, TableStrategy},
+    indirect::{AnyTableSource, Counted, Limit, TableSource, TableStrategy},
     memory::{Memory, Ordering, OwnedMemory},
     probe::NoProbe,
     spec::{Features, Layout, feature},
@@ -131,7 +131,7 @@ fn until_broken<D: EitherDriver, V: Device>(
     }
 }
 
-fn run<D: EitherDriver, V: Device>(
+fn run<D: EitherDriver<Tables = Counted<AnyTableSource>>, V: Device>(
     config: QueueConfig,
     mut driver: D,
     fresh_device: impl Fn() -> V,
@@ -147,6 +147,8 @@ fn run<D: EitherDriver, V: Device>(
         }
         assert_eq!(tokens.out, BTreeSet::new(), "still in flight");
         assert_eq!((driver.free(), driver.held()), (config.layout.queue_size, vec![]));
+        let idle: u64 = driver.tables().idle().map(|table| table.bytes() as u64).sum();
+        assert_eq!(driver.tables().statistics().bytes_held, idle, "every table came back too");
         driver.reset_queue();
         assert_eq!(driver.fault(), None);
         for offset in (0..TABLES - BASE).step_by(8) {
@@ -173,10 +175,11 @@ fn works<D: EitherDriver, V: Device>(
     let segments = [Segment { address: 0x10_0000, length: 16 }; 2];
     let mut chain = Chain::default();
     let elements = if config.layout.queue_size > 1 { 2 } else { 1 };
-    for _ in 0..2 * config.layout.queue_size + 1 {
+    for round in 0..2 * config.layout.queue_size + 1 {
         let token = tokens.next;
         tokens.next += 1;
-        driver.add(memory, probe, token, &[], &segments[..elements]).unwrap();
+        let id = driver.add(memory, probe, token, &[], &segments[..elements]).unwrap();
+        assert!(round > 0 || id == 0, "a queue that was reset starts with descriptor 0 again");
         driver.publish(memory, probe).unwrap();
         assert!(driver.notify(memory, probe).unwrap().needed);
         assert!(device.pop(memory, probe, &mut chain).unwrap());
@@ -199,7 +202,7 @@ proptest! {
     ) {
         let bits = [feature::INDIRECT_DESC, feature::EVENT_IDX, feature::IN_ORDER];
         let features: u64 = (0..3).filter(|bit| mask >> bit & 1 == 1).map(|bit| bits[bit]).sum();
-        let tables = strategy.build(TABLES, TABLES_LENGTH);
+        let tables = Counted::new(strategy.build(TABLES, TABLES_LENGTH));
         if packed {
             let config = QueueConfig::new(Layout::contiguous(7, BASE), Features(features | feature::RING_PACKED));
             let device = || PackedDevice::new(&config).unwrap();

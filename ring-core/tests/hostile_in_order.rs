@@ -1,4 +1,4 @@
-//! `IN_ORDER` against a device that does not keep it, and indices that go back.
+//! `IN_ORDER` against a device that does not keep it, and indices that go back or too far.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
@@ -159,4 +159,18 @@ fn avail_idx_that_goes_back_is_told_even_where_it_would_say_nothing_is_new() {
         assert_eq!(pending.map_err(|fault| fault.rule_id()), Err(Some("S-AVAIL-MONO")));
         assert!(device.pop(&memory, &mut NoProbe, &mut Chain::default()).is_err());
     }
+}
+
+#[test]
+fn used_idx_that_covers_what_was_not_published_is_told() {
+    let config = config(Format::Split, 0);
+    let memory = OwnedMemory::new(BASE, 0x1000);
+    let mut driver = SplitDriver::new(&config, Direct).unwrap();
+    let element = [Segment { address: 0, length: 1 }];
+    driver.add(&memory, &mut NoProbe, 0, &element, &[]).unwrap();
+    driver.publish(&memory, &mut NoProbe).unwrap();
+    driver.add(&memory, &mut NoProbe, 1, &element, &[]).unwrap();
+    use_at(&config, &memory, 0, 0, 0, 2);
+    let reaped = driver.reap(&memory, &mut NoProbe);
+    assert_eq!(reaped.map_err(|fault| fault.rule_id()), Err(Some("S-USED-MONO")));
 }
