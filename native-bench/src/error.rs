@@ -73,7 +73,7 @@ pub enum Error {
         received: u64,
     },
     /// The recording cannot be written.
-    #[error("{} cannot be written: {source}", .path.display())]
+    #[error("{} cannot be written", .path.display())]
     Record {
         /// The file.
         path: PathBuf,
