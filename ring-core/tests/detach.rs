@@ -39,8 +39,11 @@ enum Event {
         writable: usize,
     },
     Publish,
+    /// The device takes everything and uses so many, with `IN_ORDER` perhaps by one element.
     Serve {
         uses: usize,
+        batch: bool,
+        publish: bool,
     },
     Reap,
     /// The device writes a word into the ring, where it may and where it may not.
@@ -54,7 +57,8 @@ fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
         6 => (0..4_usize, 0..3_usize).prop_map(|(readable, writable)| Event::Add { readable, writable }),
         3 => Just(Event::Publish),
-        4 => (0..5_usize).prop_map(|uses| Event::Serve { uses }),
+        4 => (0..5_usize, any::<bool>(), prop::bool::weighted(0.8))
+            .prop_map(|(uses, batch, publish)| Event::Serve { uses, batch, publish }),
         4 => Just(Event::Reap),
         1 => (0..0x180_u64, prop_oneof![any::<u64>(), 0..16_u64, (0..9_u64, 0..9_u64).prop_map(|(id, length)| id | length << 32)])
             .prop_map(|(offset, value)| Event::Spoil { offset: offset & !7, value }),
@@ -76,7 +80,7 @@ impl Tokens {
 fn until_broken<D: EitherDriver, V: Device>(
     memory: &OwnedMemory,
     driver: &mut D,
-    mut device: V,
+    device: &mut V,
     in_order: bool,
     tokens: &mut Tokens,
     events: &[Event],
@@ -99,16 +103,24 @@ fn until_broken<D: EitherDriver, V: Device>(
                 }
             }
             Event::Publish => driver.publish(memory, probe).err(),
-            Event::Serve { uses } => {
+            Event::Serve { uses, batch, publish } => {
                 // A device that finds its own queue broken does nothing more.
                 while let Ok(true) = device.pop(memory, probe, &mut chain) {
                     taken.push(chain.head);
                 }
-                for _ in 0..uses.min(taken.len()) {
-                    let which = if in_order { 0 } else { taken.len() / 2 };
-                    let _ = device.complete(memory, probe, taken.remove(which), 0);
+                let uses = uses.min(taken.len());
+                if in_order && batch && uses > 0 {
+                    let _ = device.complete_batch(memory, probe, taken[uses - 1], 0);
+                    taken.drain(..uses);
+                } else {
+                    for _ in 0..uses {
+                        let which = if in_order { 0 } else { taken.len() / 2 };
+                        let _ = device.complete(memory, probe, taken.remove(which), 0);
+                    }
                 }
-                let _ = device.publish(memory, probe);
+                if publish {
+                    let _ = device.publish(memory, probe);
+                }
                 None
             }
             Event::Reap => match driver.reap(memory, probe) {
@@ -134,14 +146,15 @@ fn until_broken<D: EitherDriver, V: Device>(
 fn run<D: EitherDriver<Tables = Counted<AnyTableSource>>, V: Device>(
     config: QueueConfig,
     mut driver: D,
-    fresh_device: impl Fn() -> V,
+    mut device: V,
+    reset_device: fn(&mut V),
     laps: &[Vec<Event>],
 ) {
     let in_order = config.features.contains(feature::IN_ORDER);
     let memory = OwnedMemory::new(BASE, (TABLES + TABLES_LENGTH - BASE) as usize);
     let mut tokens = Tokens { next: 0, out: BTreeSet::new() };
     for events in laps {
-        until_broken(&memory, &mut driver, fresh_device(), in_order, &mut tokens, events);
+        until_broken(&memory, &mut driver, &mut device, in_order, &mut tokens, events);
         while let Some(token) = driver.detach_next(&memory) {
             tokens.comes_back(token);
         }
@@ -150,13 +163,15 @@ fn run<D: EitherDriver<Tables = Counted<AnyTableSource>>, V: Device>(
         let idle: u64 = driver.tables().idle().map(|table| table.bytes() as u64).sum();
         assert_eq!(driver.tables().statistics().bytes_held, idle, "every table came back too");
         driver.reset_queue();
+        reset_device(&mut device);
         assert_eq!(driver.fault(), None);
         for offset in (0..TABLES - BASE).step_by(8) {
             memory.store_u64(BASE + offset, 0, Ordering::Relaxed).unwrap();
         }
-        works(&config, &memory, &mut driver, fresh_device(), &mut tokens);
+        works(&config, &memory, &mut driver, &mut device, &mut tokens);
         assert_eq!(driver.detach_next(&memory), None);
         driver.reset_queue();
+        reset_device(&mut device);
         for offset in (0..TABLES - BASE).step_by(8) {
             memory.store_u64(BASE + offset, 0, Ordering::Relaxed).unwrap();
         }
@@ -168,7 +183,7 @@ fn works<D: EitherDriver, V: Device>(
     config: &QueueConfig,
     memory: &OwnedMemory,
     driver: &mut D,
-    mut device: V,
+    device: &mut V,
     tokens: &mut Tokens,
 ) {
     let probe = &mut NoProbe;
@@ -185,7 +200,11 @@ fn works<D: EitherDriver, V: Device>(
         assert!(device.pop(memory, probe, &mut chain).unwrap());
         device.enable_notifications(memory).unwrap();
         assert_eq!(chain.writable(), &segments[..elements]);
-        device.complete(memory, probe, chain.head, 16).unwrap();
+        if config.features.contains(feature::IN_ORDER) {
+            device.complete_batch(memory, probe, chain.head, 16).unwrap();
+        } else {
+            device.complete(memory, probe, chain.head, 16).unwrap();
+        }
         device.publish(memory, probe).unwrap();
         let used = driver.reap(memory, probe).unwrap().unwrap();
         assert_eq!((used.token, used.length), (token, 16));
@@ -205,12 +224,14 @@ proptest! {
         let tables = Counted::new(strategy.build(TABLES, TABLES_LENGTH));
         if packed {
             let config = QueueConfig::new(Layout::contiguous(7, BASE), Features(features | feature::RING_PACKED));
-            let device = || PackedDevice::new(&config).unwrap();
-            run(config, PackedDriver::new(&config, tables).unwrap(), device, &laps);
+            let device = PackedDevice::new(&config).unwrap();
+            let driver = PackedDriver::new(&config, tables).unwrap();
+            run(config, driver, device, PackedDevice::reset, &laps);
         } else {
             let config = QueueConfig::new(Layout::contiguous(8, BASE), Features(features));
-            let device = || SplitDevice::new(&config).unwrap();
-            run(config, SplitDriver::new(&config, tables).unwrap(), device, &laps);
+            let device = SplitDevice::new(&config).unwrap();
+            let driver = SplitDriver::new(&config, tables).unwrap();
+            run(config, driver, device, SplitDevice::reset, &laps);
         }
     }
 }
