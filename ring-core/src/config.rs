@@ -37,8 +37,14 @@ impl QueueConfig {
         if self.format() == Format::Packed {
             return Ok(());
         }
-        for cell in [Cell::AvailableIndex, Cell::UsedIndex] {
-            memory.store_u16(self.layout.address(cell), self.start_index, Ordering::Relaxed)?;
+        let indices: &[Cell] = if self.features.contains(feature::EVENT_IDX) {
+            // As on a fresh queue, each side wants to be told of the first buffer.
+            &[Cell::AvailableIndex, Cell::UsedIndex, Cell::UsedEvent, Cell::AvailableEvent]
+        } else {
+            &[Cell::AvailableIndex, Cell::UsedIndex]
+        };
+        for cell in indices {
+            memory.store_u16(self.layout.address(*cell), self.start_index, Ordering::Relaxed)?;
         }
         Ok(())
     }

@@ -36,7 +36,8 @@ impl Probe for TableStatistics {
             }
             Event::TableFreed(table) => {
                 self.frees += 1;
-                self.bytes_held -= table.bytes() as u64;
+                // A source may have tables out from before it was counted.
+                self.bytes_held = self.bytes_held.saturating_sub(table.bytes() as u64);
             }
             Event::TableReused(_) => self.hits += 1,
             Event::TableCached(_) => self.cached += 1,

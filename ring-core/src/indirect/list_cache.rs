@@ -35,6 +35,17 @@ impl ListCache {
     fn cached(&self, address: u64) -> Table {
         Table { address, entries: self.threshold }
     }
+
+    /// Writes every link anew, so that after a reset the list is whole again.
+    #[cold]
+    fn relink<M: Memory>(&self, memory: &M) -> Result<(), Fault> {
+        let at = |index: usize| self.idle.get(index).copied().unwrap_or(END);
+        for (index, address) in self.idle.iter().enumerate() {
+            let next = index.checked_sub(1).map_or(END, at);
+            memory.store_words(*address, [next, at(index + 1)])?;
+        }
+        Ok(())
+    }
 }
 
 /// What a link says at either end of the list.
@@ -50,23 +61,21 @@ impl TableSource for ListCache {
         _: RingState,
     ) -> Result<Option<Table>, Fault> {
         if elements <= self.threshold
-            && let Some(address) = self.idle.pop()
+            && let [rest @ .., address] = self.idle.as_slice()
         {
-            let next = self.idle.last().copied().unwrap_or(END);
+            let (address, next) = (*address, rest.last().copied().unwrap_or(END));
             let [stored_next, stored_previous] = memory.load_words(address)?;
             if stored_next != next || stored_previous != END {
-                let place = Place::Table { address, entry: 0 };
-                return Err(Fault::rule(
-                    Rule::ReadOnly,
-                    place,
-                    stored_next,
-                    "the link the driver left in its idle table",
-                ));
+                self.relink(memory)?;
+                let found = if stored_next != next { stored_next } else { stored_previous };
+                let expected = "the link the driver left in its idle table";
+                return Err(Fault::rule(Rule::ReadOnly, Place::Table { address, entry: 0 }, found, expected));
             }
             if next != END {
                 let [after, _] = memory.load_words(next)?;
                 memory.store_words(next, [after, END])?;
             }
+            self.idle.pop();
             let table = self.cached(address);
             probe.event(Event::TableReused(table));
             return Ok(Some(table));

@@ -67,14 +67,18 @@ impl TableSource for SingleList {
         _: RingState,
     ) -> Result<Option<Table>, Fault> {
         if elements <= self.threshold
-            && let Some(address) = self.idle.pop()
+            && let [rest @ .., address] = self.idle.as_slice()
         {
+            let (address, next) = (*address, rest.last().copied().unwrap_or(END));
             let stored = memory.load_u64(address, Ordering::Relaxed)?;
-            if stored != self.idle.last().copied().unwrap_or(END) {
+            if stored != next {
+                // After a reset the list is whole again.
+                memory.store_u64(address, next, Ordering::Relaxed)?;
                 let place = Place::Table { address, entry: 0 };
                 let expected = "the link the driver left in its idle table";
                 return Err(Fault::rule(Rule::ReadOnly, place, stored, expected));
             }
+            self.idle.pop();
             let table = self.cached(address);
             probe.event(Event::TableReused(table));
             return Ok(Some(table));
