@@ -7,7 +7,7 @@ use native_bench::{
 use std::fmt::Write;
 
 /// Width of the first column.
-const LABEL: usize = 26;
+const LABEL: usize = 28;
 
 /// The lines of the summary.
 pub(crate) fn render(report: &Report) -> String {
@@ -128,7 +128,12 @@ fn recording_cost(text: &mut Lines, cost: &RecordingCost, report: &Report) {
     text.line("recorded", format!("{:<36} {rounds}", cost.recorded));
     let Quantiles { p10, median, p90 } = cost.ratio;
     text.line("ratio", format!("median {median:.3} (p10 {p10:.3}, p90 {p90:.3}) of pairs in turn"));
+    // Where pairs of rounds differ by more than half, their median says nothing of a few percent.
+    let noisy = p90 - p10 > 0.5;
     let verdict = match (report.recording_cost_is_bounded, cost.percent <= RECORDING_BOUND) {
+        (true, _) if noisy => {
+            "but the pairs differ too much to tell; take more packets or a quieter machine".into()
+        }
         (false, _) => format!("no bound: that of {RECORDING_BOUND} % is for uniform batches of 64"),
         (true, true) => format!("within the bound of {RECORDING_BOUND} %"),
         (true, false) => format!("OVER the bound of {RECORDING_BOUND} %"),
