@@ -149,6 +149,23 @@ fn an_impossible_header_is_refused() {
     }
 }
 
+/// A file of a few bytes must not take gigabytes: queues are cheap to name.
+#[test]
+fn a_header_of_many_queues_is_bounded() {
+    let text = json(&Trace::open(sample(20)).unwrap());
+    let header: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    let many = |count: usize, table_bytes: u64| {
+        let mut header = header.clone();
+        let mut queue = header["queues"][0].clone();
+        queue["tables"]["length"] = table_bytes.into();
+        header["queues"] = vec![queue; count].into();
+        Trace::open(header.to_string().into_bytes())
+    };
+    assert_eq!(many(2000, 1024).unwrap().header().queues.len(), 2000);
+    let error = many(3, 30 << 20).unwrap_err().to_string();
+    assert!(error.contains("64 MiB"), "{error}");
+}
+
 proptest! {
     #[test]
     fn no_bytes_make_the_reader_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300), at in 0_usize..3000) {

@@ -4,7 +4,7 @@ use super::{
     END_MAGIC, MAGIC,
     block::{BLOCK_MARK, Block, Next, checksum},
 };
-use crate::trace::{Header, TRACE_VERSION, Trace, TraceError};
+use crate::trace::{Header, TRACE_VERSION, Trace, TraceError, header::LARGEST_MEMORY};
 use alloc::{format, string::ToString, vec, vec::Vec};
 use twox_hash::XxHash64;
 
@@ -114,13 +114,21 @@ pub(in crate::trace) fn check_header(header: &Header) -> Result<(), TraceError> 
     if header.queues.is_empty() || header.queues.len() > u16::MAX as usize {
         return bad(format!("it has {} queues, expected 1 to 65535", header.queues.len()));
     }
+    let mut memory = 0;
     for queue in &header.queues {
         let name = &queue.name;
         if let Err(error) = queue.config.check() {
             return bad(format!("queue {name}: {error}"));
         }
-        if queue.memory().is_none() {
+        let Some(range) = queue.memory() else {
             return bad(format!("queue {name}: its ring and tables do not lie within 64 MiB of each other"));
+        };
+        // A short header must not ask a reader for more memory than there is.
+        memory += range.length;
+        if memory > LARGEST_MEMORY {
+            return bad(format!(
+                "the rings and tables of its queues up to {name} take {memory} bytes, expected at most 64 MiB"
+            ));
         }
     }
     if header.ticks_per_second == 0 {

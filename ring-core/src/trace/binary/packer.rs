@@ -6,7 +6,7 @@ use super::{
     file::pack_index,
 };
 use crate::trace::Record;
-use alloc::{vec, vec::Vec};
+use alloc::vec::Vec;
 
 /// Collects the records of one queue into a block.
 #[derive(Debug)]
@@ -28,9 +28,8 @@ pub(crate) struct PackedBlock {
 
 impl Packer {
     pub(crate) fn new(queue: u16) -> Self {
-        // Twice the size at which a block is full, so that a record practically always fits at once.
-        let unpacked = vec![0; 2 * MAXIMUM_BLOCK];
-        Packer { queue, delta: Delta::default(), unpacked, used: 0, records: 0, last_time: 0 }
+        // Room comes with the first record: a header may name many queues that have none.
+        Packer { queue, delta: Delta::default(), unpacked: Vec::new(), used: 0, records: 0, last_time: 0 }
     }
 
     pub(crate) fn push(&mut self, record: &Record<'_>) {
@@ -41,7 +40,8 @@ impl Packer {
                 match postcard::to_slice(coded, unpacked.get_mut(used..).unwrap_or_default()) {
                     Ok(written) => break used + written.len(),
                     // Only a full buffer stops postcard from writing these types.
-                    Err(_) => unpacked.resize(unpacked.len() * 2, 0),
+                    // Twice the size at which a block is full, so that a record practically always fits at once.
+                    Err(_) => unpacked.resize((unpacked.len() * 2).max(2 * MAXIMUM_BLOCK), 0),
                 }
             }
         });
