@@ -57,4 +57,10 @@ pub trait Device {
 
     /// Writes what another device asked for, where it was observed, in the form of [`Notify::seen`].
     fn wish<M: Memory>(&mut self, memory: &M, value: u32) -> Result<(), Fault>;
+
+    /// Why the queue is broken, if it is.
+    fn broken(&self) -> Option<Fault>;
+
+    /// After a reset of the queue or the device: as new (2.6.1 "Virtqueue Reset"). What was taken is forgotten.
+    fn reset(&mut self);
 }

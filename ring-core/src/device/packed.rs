@@ -185,14 +185,6 @@ impl PackedDevice {
         Ok(())
     }
 
-    /// After a reset of the queue or the device: as new (2.6.1 "Virtqueue Reset"). What was taken is forgotten.
-    pub fn reset(&mut self) {
-        self.buffers.restart();
-        self.state = FRESH;
-        self.unpublished = None;
-        self.undecided = 0;
-    }
-
     /// The private state.
     pub fn state(&self) -> PackedDeviceState {
         self.state
@@ -201,11 +193,6 @@ impl PackedDevice {
     /// Buffers taken and not yet used, by id.
     pub fn taken(&self) -> impl Iterator<Item = (u16, &Taken)> {
         self.buffers.iter()
-    }
-
-    /// Why the queue is broken, if it is.
-    pub fn broken(&self) -> Option<Fault> {
-        self.buffers.broken
     }
 }
 
@@ -352,5 +339,16 @@ impl Device for PackedDevice {
         self.buffers.check_broken()?;
         self.state.notify_wish = packed::Event::from_bits(value);
         Ok(memory.store_u32(self.layout.address(Cell::DeviceEvent), value)?)
+    }
+
+    fn broken(&self) -> Option<Fault> {
+        self.buffers.broken
+    }
+
+    fn reset(&mut self) {
+        self.buffers.restart();
+        self.state = FRESH;
+        self.unpublished = None;
+        self.undecided = 0;
     }
 }

@@ -141,12 +141,6 @@ impl SplitDevice {
         Ok(memory.store_singles(entry, [head.into(), length])?)
     }
 
-    /// After a reset of the queue or the device: as new (2.6.1 "Virtqueue Reset"). What was taken is forgotten.
-    pub fn reset(&mut self) {
-        self.buffers.restart();
-        (self.notified, self.notify_wish, self.available_seen) = (0, 0, 0);
-    }
-
     /// The private counters.
     pub fn state(&self) -> SplitDeviceState {
         SplitDeviceState {
@@ -161,11 +155,6 @@ impl SplitDevice {
     /// Buffers taken and not yet used, with the descriptor that starts each.
     pub fn taken(&self) -> impl Iterator<Item = (u16, &Taken)> {
         self.buffers.iter()
-    }
-
-    /// Why the queue is broken, if it is.
-    pub fn broken(&self) -> Option<Fault> {
-        self.buffers.broken
     }
 }
 
@@ -331,5 +320,14 @@ impl Device for SplitDevice {
         self.notify_wish = value as u16;
         let cell = if self.event_index { Cell::AvailableEvent } else { Cell::UsedFlags };
         Ok(memory.store_u16(self.layout.address(cell), value as u16, Ordering::Relaxed)?)
+    }
+
+    fn broken(&self) -> Option<Fault> {
+        self.buffers.broken
+    }
+
+    fn reset(&mut self) {
+        self.buffers.restart();
+        (self.notified, self.notify_wish, self.available_seen) = (0, 0, 0);
     }
 }

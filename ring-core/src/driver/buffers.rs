@@ -5,9 +5,9 @@ use crate::{
     Fault, QueueConfig, Segment,
     fault::Place,
     indirect::{RingState, Table, TableSource},
-    memory::Memory,
+    memory::{Memory, Ordering, OutOfRange},
     probe::{Event, Probe},
-    spec::{MAXIMUM_CHAIN_BYTES, Rule, feature},
+    spec::{Area, MAXIMUM_CHAIN_BYTES, Rule, feature},
 };
 use alloc::{collections::VecDeque, vec::Vec};
 
@@ -247,28 +247,27 @@ impl<T: TableSource> Buffers<T> {
         self.tables.put_back(memory, probe, table, id).inspect_err(|fault| self.broken = Some(*fault))
     }
 
-    /// Takes out any buffer that is still in flight, after a reset.
-    pub(super) fn detach<M: Memory, P: Probe>(
+    /// Back to the beginning, the tables kept: hands over every buffer that is still in flight, and zeroes the ring.
+    pub(super) fn restart<M: Memory, P: Probe>(
         &mut self,
         memory: &M,
         probe: &mut P,
-    ) -> Option<(u16, InFlight)> {
-        let id = self.in_flight.iter().position(Option::is_some)?;
-        let buffer = self.in_flight[id].take()?;
-        if let Some(table) = buffer.table {
-            // A table that cannot be put back is lost with the queue, the buffer is not.
-            let _ = self.put_back(memory, probe, table, id as u16);
+        areas: [Area; 3],
+        mut returned: impl FnMut(u64),
+    ) -> Result<(), Fault> {
+        for id in 0..self.in_flight.len() {
+            let Some(buffer) = self.in_flight[id].take() else { continue };
+            if let Some(table) = buffer.table {
+                // A table that cannot be put back is lost with the queue, the buffer is not.
+                let _ = self.put_back(memory, probe, table, id as u16);
+            }
+            returned(buffer.token);
         }
-        Some((id as u16, buffer))
-    }
-
-    /// Back to the beginning, the tables kept. Nothing is in flight any more.
-    pub(super) fn restart(&mut self, start_index: u16) {
-        self.in_flight.fill(None);
         self.order.clear();
         self.batch = None;
-        (self.added, self.published, self.reaped) = (start_index, start_index, start_index);
-        self.broken = None;
+        (self.added, self.published, self.reaped) = (0, 0, 0);
+        self.broken = zero(memory, areas).err().map(Fault::from);
+        self.check_broken()
     }
 
     pub(super) fn in_flight(&self) -> impl Iterator<Item = (u16, &InFlight)> {
@@ -324,6 +323,16 @@ impl<T: TableSource> Buffers<T> {
         self.broken = Some(fault);
         fault
     }
+}
+
+/// Zeroes a ring. Its areas are made of 16-bit fields, and whole numbers of them.
+fn zero<M: Memory>(memory: &M, areas: [Area; 3]) -> Result<(), OutOfRange> {
+    for Area { address, length, .. } in areas {
+        for offset in (0..length).step_by(2) {
+            memory.store_u16(address + offset, 0, Ordering::Relaxed)?;
+        }
+    }
+    Ok(())
 }
 
 #[cold]

@@ -53,6 +53,22 @@ pub trait Driver {
     /// The next position not yet made available, as a notification carries it with `NOTIFICATION_DATA` (2.9): split,
     /// avail.idx; packed, slot and wrap counter.
     fn next_available(&self) -> u16;
+
+    /// Free ring descriptors.
+    fn free(&self) -> u16;
+
+    /// Why the queue is broken, if it is.
+    fn broken(&self) -> Option<Fault>;
+
+    /// Starts anew once the device confirmed a reset of the queue (2.6.1 "Virtqueue Reset") or of itself: hands the token of
+    /// every buffer that it still had to `returned`, zeroes the ring's memory, and is as a fresh driver from index 0 on,
+    /// its idle tables kept. Works on a broken queue too, which is whole again then.
+    fn reset<M: Memory, P: Probe>(
+        &mut self,
+        memory: &M,
+        probe: &mut P,
+        returned: impl FnMut(u64),
+    ) -> Result<(), Fault>;
 }
 
 /// A buffer that came back.

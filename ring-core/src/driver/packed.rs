@@ -146,27 +146,6 @@ impl<T: TableSource> PackedDriver<T> {
         Ok(descriptor.is_used(position).then_some(descriptor))
     }
 
-    /// After the device was reset: the token of a buffer it still had, or `None` when there is no more. Works on a
-    /// broken queue too.
-    pub fn detach<M: Memory, P: Probe>(&mut self, memory: &M, probe: &mut P) -> Option<u64> {
-        let (id, buffer) = self.buffers.detach(memory, probe)?;
-        self.free_ids.push(id);
-        self.state.free += buffer.descriptors;
-        Some(buffer.token)
-    }
-
-    /// After the queue was reset and every buffer [detached](Self::detach): as new, the tables kept. The caller zeroes
-    /// the ring's memory (2.6.1 "Virtqueue Reset").
-    pub fn reset(&mut self) {
-        let size = self.layout.queue_size;
-        self.buffers.restart(0);
-        self.free_ids.clear();
-        self.free_ids.extend((0..size).rev());
-        self.state = PackedDriverState::fresh(size);
-        self.unpublished_head = None;
-        self.undecided = 0;
-    }
-
     /// The private state.
     pub fn state(&self) -> PackedDriverState {
         self.state
@@ -180,11 +159,6 @@ impl<T: TableSource> PackedDriver<T> {
     /// The table strategy.
     pub fn tables(&self) -> &T {
         self.buffers.tables()
-    }
-
-    /// Why the queue is broken, if it is.
-    pub fn broken(&self) -> Option<Fault> {
-        self.buffers.broken
     }
 }
 
@@ -342,5 +316,28 @@ impl<T: TableSource> Driver for PackedDriver<T> {
 
     fn next_available(&self) -> u16 {
         self.state.published.to_bits()
+    }
+
+    fn free(&self) -> u16 {
+        self.state.free
+    }
+
+    fn broken(&self) -> Option<Fault> {
+        self.buffers.broken
+    }
+
+    fn reset<M: Memory, P: Probe>(
+        &mut self,
+        memory: &M,
+        probe: &mut P,
+        returned: impl FnMut(u64),
+    ) -> Result<(), Fault> {
+        let size = self.layout.queue_size;
+        self.free_ids.clear();
+        self.free_ids.extend((0..size).rev());
+        self.state = PackedDriverState::fresh(size);
+        self.unpublished_head = None;
+        self.undecided = 0;
+        self.buffers.restart(memory, probe, self.layout.areas(Format::Packed), returned)
     }
 }

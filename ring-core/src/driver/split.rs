@@ -167,25 +167,6 @@ impl<T: TableSource> SplitDriver<T> {
         self.free_head = head;
     }
 
-    /// After the device was reset: the token of a buffer it still had, or `None` when there is no more. Works on a
-    /// broken queue too.
-    pub fn detach<M: Memory, P: Probe>(&mut self, memory: &M, probe: &mut P) -> Option<u64> {
-        let (head, buffer) = self.buffers.detach(memory, probe)?;
-        self.free_descriptors(head, buffer.descriptors);
-        Some(buffer.token)
-    }
-
-    /// After the queue was reset and every buffer [detached](Self::detach): as new, the tables kept. The caller zeroes
-    /// the ring's memory (2.6.1 "Virtqueue Reset").
-    pub fn reset(&mut self) {
-        let size = self.layout.queue_size;
-        self.buffers.restart(0);
-        self.next.iter_mut().zip(1..).for_each(|(next, slot)| *next = slot % size);
-        (self.free_head, self.free) = (0, size);
-        (self.notified, self.used_seen) = (0, 0);
-        self.notifications = true;
-    }
-
     /// The private counters.
     pub fn state(&self) -> SplitDriverState {
         SplitDriverState {
@@ -222,11 +203,6 @@ impl<T: TableSource> SplitDriver<T> {
     /// The table strategy.
     pub fn tables(&self) -> &T {
         self.buffers.tables()
-    }
-
-    /// Why the queue is broken, if it is.
-    pub fn broken(&self) -> Option<Fault> {
-        self.buffers.broken
     }
 }
 
@@ -375,5 +351,27 @@ impl<T: TableSource> Driver for SplitDriver<T> {
 
     fn next_available(&self) -> u16 {
         self.buffers.published
+    }
+
+    fn free(&self) -> u16 {
+        self.free
+    }
+
+    fn broken(&self) -> Option<Fault> {
+        self.buffers.broken
+    }
+
+    fn reset<M: Memory, P: Probe>(
+        &mut self,
+        memory: &M,
+        probe: &mut P,
+        returned: impl FnMut(u64),
+    ) -> Result<(), Fault> {
+        let size = self.layout.queue_size;
+        self.next.iter_mut().zip(1..).for_each(|(next, slot)| *next = slot % size);
+        (self.free_head, self.free) = (0, size);
+        (self.notified, self.used_seen) = (0, 0);
+        self.notifications = true;
+        self.buffers.restart(memory, probe, self.layout.areas(Format::Split), returned)
     }
 }

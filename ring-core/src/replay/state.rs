@@ -250,6 +250,10 @@ impl State {
                 Outcome::Notified { needed: notify.needed, seen: notify.seen }
             }
             Call::Wish { value } => device.wish(memory, *value).map(|()| Outcome::Done).map_err(broke)?,
+            Call::Reset => {
+                device.reset();
+                driver.reset(memory, probe, |_| {}).map(|()| Outcome::Done).map_err(broke)?
+            }
             Call::Checkpoint { digest } => {
                 let unreachable = |error: OutOfRange| broke(error.into());
                 let image = RingImage::copy(&self.memory, queue).map_err(unreachable)?;

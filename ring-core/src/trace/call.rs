@@ -73,6 +73,8 @@ pub enum Call<'a> {
         /// See [`RingImage::digest`](super::RingImage::digest).
         digest: u64,
     },
+    /// The driver reset the queue and the device confirmed it (2.6.1 "Virtqueue Reset"): both start anew, on zeroed memory.
+    Reset,
 }
 
 impl Call<'_> {
@@ -84,7 +86,8 @@ impl Call<'_> {
             | Call::Notify { .. }
             | Call::Reap
             | Call::DisableNotifications
-            | Call::EnableNotifications => Some(Side::Driver),
+            | Call::EnableNotifications
+            | Call::Reset => Some(Side::Driver),
             Call::Pop
             | Call::Complete { .. }
             | Call::CompleteBatch { .. }
@@ -111,6 +114,7 @@ impl Call<'_> {
             Call::NotifyUsed { .. } => "notify_used",
             Call::Wish { .. } => "wish",
             Call::Checkpoint { .. } => "checkpoint",
+            Call::Reset => "reset",
         }
     }
 }

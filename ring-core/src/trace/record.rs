@@ -191,4 +191,26 @@ impl<D: Driver, W: Write, C: FnMut() -> u64> Driver for RecordedDriver<D, W, C> 
     fn next_available(&self) -> u16 {
         self.driver.next_available()
     }
+
+    fn free(&self) -> u16 {
+        self.driver.free()
+    }
+
+    fn broken(&self) -> Option<Fault> {
+        self.driver.broken()
+    }
+
+    fn reset<M: Memory, P: Probe>(
+        &mut self,
+        memory: &M,
+        probe: &mut P,
+        returned: impl FnMut(u64),
+    ) -> Result<(), Fault> {
+        self.driver.reset(memory, probe, returned)?;
+        self.available.clear();
+        self.taken.fill(false);
+        (self.wish, self.observed) = (0, 0);
+        self.record(Call::Reset);
+        Ok(())
+    }
 }

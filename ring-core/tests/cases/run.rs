@@ -297,8 +297,7 @@ impl Run<'_> {
                 equal("number of used buffers", waiting, self.waiting)?;
             }
             "device_reset" | "queue_reset_done" => {
-                self.scene.driver.reset(&self.scene.memory);
-                self.scene.clear_ring()?;
+                self.scene.driver.reset(&self.scene.memory).map_err(driver)?;
                 self.scene.ids.clear();
                 self.waiting = 0;
             }

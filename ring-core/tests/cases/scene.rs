@@ -194,17 +194,6 @@ impl Scene {
         let area = self.config.layout.areas(self.config.format())[index];
         self.memory.bytes(area.address, area.length as usize).map_err(|error| error.to_string())
     }
-
-    /// The ring's memory as it is before the first buffer.
-    pub(crate) fn clear_ring(&self) -> Check {
-        for area in self.config.layout.areas(self.config.format()) {
-            for offset in (0..area.length).step_by(2) {
-                let cleared = self.memory.store_u16(area.address + offset, 0, Ordering::Relaxed);
-                cleared.map_err(|error| error.to_string())?;
-            }
-        }
-        Ok(())
-    }
 }
 
 /// Says what was found in place of what was expected.

@@ -81,12 +81,10 @@ impl AnyDriver {
     }
 
     /// Takes every buffer back and starts anew.
-    pub(crate) fn reset(&mut self, memory: &OwnedMemory) -> Vec<u64> {
-        either!(AnyDriver, self, driver => {
-            let tokens = core::iter::from_fn(|| driver.detach(memory, &mut NoProbe)).collect();
-            driver.reset();
-            tokens
-        })
+    pub(crate) fn reset(&mut self, memory: &OwnedMemory) -> Result<Vec<u64>, Fault> {
+        let mut tokens = vec![];
+        either!(AnyDriver, self, driver => driver.reset(memory, &mut NoProbe, |token| tokens.push(token)))?;
+        Ok(tokens)
     }
 
     pub(crate) fn in_flight(&self) -> Vec<(u16, InFlight)> {

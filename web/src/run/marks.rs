@@ -92,7 +92,7 @@ fn lane(call: &Call<'_>, before: &Counts, after: &Counts) -> LaneMark {
         Call::NotifyUsed { .. } if after.interrupts > before.interrupts => LaneMark::Interrupt,
         Call::NotifyUsed { .. } => LaneMark::InterruptSaved,
         Call::Wish { .. } => LaneMark::DeviceWish,
-        Call::Checkpoint { .. } => LaneMark::Checkpoint,
+        Call::Checkpoint { .. } | Call::Reset => LaneMark::Checkpoint,
     }
 }
 

@@ -113,6 +113,6 @@ pub(super) fn focus_cell(moment: &Moment<'_>, head: Option<u16>) -> Option<Cell>
         }
         Call::PublishUsed => Some(Cell::UsedIndex),
         Call::NotifyUsed { .. } => Some(Cell::UsedEvent),
-        Call::Checkpoint { .. } => None,
+        Call::Checkpoint { .. } | Call::Reset => None,
     }
 }

@@ -41,6 +41,10 @@ pub(super) fn caption(moment: &Moment<'_>, before: &InFlightBuffers) -> (String,
         Call::NotifyUsed { .. } => interrupt(moment),
         Call::Wish { value } => wish(moment, *value),
         Call::Checkpoint { .. } => checkpoint(moment),
+        Call::Reset => (
+            "Queue reset".to_owned(),
+            "both sides start anew on zeroed memory; what was in flight came back to the driver".to_owned(),
+        ),
     }
 }
 

@@ -29,6 +29,7 @@ pub(super) fn kept(moment: &Moment<'_>, call: &Call<'_>) -> Vec<RuleKept> {
         Call::NotifyUsed { .. } => &[Rule::BarrierNotify, Rule::NotifyNeeded],
         Call::Wish { .. } => &[Rule::SplitUsedFlags],
         Call::Checkpoint { .. } => &[],
+        Call::Reset => &[Rule::Reset],
     };
     rules.iter().map(|rule| rule_kept(*rule)).collect()
 }

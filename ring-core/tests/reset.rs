@@ -1,4 +1,4 @@
-//! Whatever a device did before it was reset, each buffer comes back once: reaped before, or detached after; and the queue
+//! Whatever a device did before it was reset, each buffer comes back once: reaped before, or handed over by the reset; and the queue
 //! works again.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests")]
@@ -136,7 +136,7 @@ fn until_broken<D: EitherDriver, V: Device>(
             }
         };
         if let Some(fault) = fault {
-            assert_eq!(driver.fault(), Some(fault));
+            assert_eq!(driver.broken(), Some(fault));
             assert_eq!(driver.reap(memory, probe), Err(fault), "nothing comes back from a broken queue");
             return;
         }
@@ -147,7 +147,6 @@ fn run<D: EitherDriver<Tables = Counted<AnyTableSource>>, V: Device>(
     config: QueueConfig,
     mut driver: D,
     mut device: V,
-    reset_device: fn(&mut V),
     laps: &[Vec<Event>],
 ) {
     let in_order = config.features.contains(feature::IN_ORDER);
@@ -155,26 +154,16 @@ fn run<D: EitherDriver<Tables = Counted<AnyTableSource>>, V: Device>(
     let mut tokens = Tokens { next: 0, out: BTreeSet::new() };
     for events in laps {
         until_broken(&memory, &mut driver, &mut device, in_order, &mut tokens, events);
-        while let Some(token) = driver.detach_next(&memory) {
-            tokens.comes_back(token);
-        }
+        driver.reset(&memory, &mut NoProbe, |token| tokens.comes_back(token)).unwrap();
+        device.reset();
         assert_eq!(tokens.out, BTreeSet::new(), "still in flight");
         assert_eq!((driver.free(), driver.held()), (config.layout.queue_size, vec![]));
         let idle: u64 = driver.tables().idle().map(|table| table.bytes() as u64).sum();
         assert_eq!(driver.tables().statistics().bytes_held, idle, "every table came back too");
-        driver.reset_queue();
-        reset_device(&mut device);
-        assert_eq!(driver.fault(), None);
-        for offset in (0..TABLES - BASE).step_by(8) {
-            memory.store_u64(BASE + offset, 0, Ordering::Relaxed).unwrap();
-        }
+        assert_eq!(driver.broken(), None);
         works(&config, &memory, &mut driver, &mut device, &mut tokens);
-        assert_eq!(driver.detach_next(&memory), None);
-        driver.reset_queue();
-        reset_device(&mut device);
-        for offset in (0..TABLES - BASE).step_by(8) {
-            memory.store_u64(BASE + offset, 0, Ordering::Relaxed).unwrap();
-        }
+        driver.reset(&memory, &mut NoProbe, |token| unreachable!("{token} is not in flight")).unwrap();
+        device.reset();
     }
 }
 
@@ -226,12 +215,12 @@ proptest! {
             let config = QueueConfig::new(Layout::contiguous(7, BASE), Features(features | feature::RING_PACKED));
             let device = PackedDevice::new(&config).unwrap();
             let driver = PackedDriver::new(&config, tables).unwrap();
-            run(config, driver, device, PackedDevice::reset, &laps);
+            run(config, driver, device, &laps);
         } else {
             let config = QueueConfig::new(Layout::contiguous(8, BASE), Features(features));
             let device = SplitDevice::new(&config).unwrap();
             let driver = SplitDriver::new(&config, tables).unwrap();
-            run(config, driver, device, SplitDevice::reset, &laps);
+            run(config, driver, device, &laps);
         }
     }
 }
