@@ -7,7 +7,7 @@ use crate::{
     run::Stall,
     virtio::{BringUpError, status::Status},
 };
-use ring_core::{ConfigError, Fault, driver::AddError, memory::OutOfRange};
+use ring_core::{ConfigError, Fault, driver::AddError, indirect::InvalidParameter, memory::OutOfRange};
 use std::{io, path::PathBuf};
 
 /// Why a run ended before its end.
@@ -28,6 +28,9 @@ pub enum Error {
     /// The queue cannot be made.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// The table strategy does not fit the queue.
+    #[error(transparent)]
+    Strategy(#[from] InvalidParameter),
     /// The device broke a rule of the ring.
     #[error("the device broke a rule on the {queue} queue: {fault}")]
     Ring {

@@ -19,7 +19,7 @@
 //!
 //! let config = QueueConfig::new(Layout::contiguous(16, 0x1000), Features(feature::INDIRECT_DESC));
 //! let memory = OwnedMemory::new(0x1000, 0x2000);
-//! let tables = TableStrategy::ListCache { threshold: 4 }.build(0x2000, 0x1000);
+//! let tables = TableStrategy::ListCache { threshold: 4 }.build(16, 0x2000, 0x1000)?;
 //! let mut driver = SplitDriver::new(&config, tables)?;
 //! let mut device = SplitDevice::new(&config)?;
 //!

@@ -6,6 +6,8 @@
 #[allow(dead_code, reason = "other tests use the rest")]
 #[path = "common/either.rs"]
 mod either;
+#[path = "common/strategies.rs"]
+mod strategies;
 
 use either::EitherDriver;
 use proptest::prelude::*;
@@ -13,7 +15,7 @@ use ring_core::{
     QueueConfig, Segment,
     device::{Chain, Device, PackedDevice, SplitDevice},
     driver::{AddError, PackedDriver, SplitDriver},
-    indirect::{AnyTableSource, Counted, Limit, TableSource, TableStrategy},
+    indirect::{AnyTableSource, Counted, TableSource, TableStrategy},
     memory::OwnedMemory,
     probe::NoProbe,
     spec::{Features, Layout, feature},
@@ -23,15 +25,6 @@ use std::collections::BTreeSet;
 const BASE: u64 = 0x1000;
 const TABLES: u64 = 0x4000;
 const TABLES_LENGTH: u64 = 0x1_0000;
-const STRATEGIES: [TableStrategy; 7] = [
-    TableStrategy::Direct,
-    TableStrategy::PlainAllocation,
-    TableStrategy::ListCache { threshold: 4 },
-    TableStrategy::SingleList { threshold: 3, limit: Limit::Tables(2) },
-    TableStrategy::SingleList { threshold: 4, limit: Limit::Bytes(200) },
-    TableStrategy::SlabCache { entries: 2 },
-    TableStrategy::PerSlot { entries: 4 },
-];
 
 #[derive(Clone, Debug)]
 enum Operation {
@@ -85,7 +78,7 @@ fn run<D: EitherDriver<Tables = Counted<AnyTableSource>>, V: Device>(
     config: QueueConfig,
     mut driver: D,
     mut device: V,
-    with_tables: bool,
+    strategy: TableStrategy,
     operations: &[Operation],
 ) {
     let memory = OwnedMemory::new(BASE, (TABLES + TABLES_LENGTH - BASE) as usize);
@@ -103,7 +96,9 @@ fn run<D: EitherDriver<Tables = Counted<AnyTableSource>>, V: Device>(
                 let segments = [Segment { address: 0x100_0000, length: 8 }; 6];
                 let elements = (readable + writable) as u16;
                 let free = driver.free();
-                let needed = if with_tables && elements > 1 { 1 } else { elements };
+                let with_table = config.features.contains(feature::INDIRECT_DESC)
+                    && strategies::goes_indirect(strategy, elements, free);
+                let needed = if with_table { 1 } else { elements };
                 let result = driver.add(&memory, probe, token, &segments[..readable], &segments[..writable]);
                 let refused = elements == 0 || elements > size;
                 match result {
@@ -123,7 +118,7 @@ fn run<D: EitherDriver<Tables = Counted<AnyTableSource>>, V: Device>(
                         let held = driver.held();
                         let (_, buffer) = held.iter().find(|(held, _)| *held == id).unwrap();
                         assert_eq!(buffer.token, token);
-                        assert_eq!(buffer.table.is_some(), with_tables && elements > 1);
+                        assert_eq!(buffer.table.is_some(), with_table);
                         assert_eq!(buffer.writable_bytes, writable as u32 * 8);
                         assert!(buffer.table.is_none_or(|table| table.entries >= elements));
                         expected_tokens.insert(token);
@@ -162,23 +157,23 @@ proptest! {
     #[test]
     fn every_descriptor_and_table_is_accounted_for(
         packed in any::<bool>(), size in 0..5_u32, mask in 0..8_u64,
-        strategy in prop::sample::select(&STRATEGIES[..]),
+        strategy in any::<prop::sample::Index>(),
         operations in prop::collection::vec(operation(), 0..150),
     ) {
         let bits = [feature::INDIRECT_DESC, feature::EVENT_IDX, feature::IN_ORDER];
         let features: u64 = (0..3).filter(|bit| mask >> bit & 1 == 1).map(|bit| bits[bit]).sum();
-        let with_tables = features & feature::INDIRECT_DESC != 0 && strategy != TableStrategy::Direct;
-        let tables = Counted::new(strategy.build(TABLES, TABLES_LENGTH));
+        let strategy = *strategy.get(&strategies::every(1 << size));
+        let tables = Counted::new(strategy.build(1 << size, TABLES, TABLES_LENGTH).unwrap());
         if packed {
             // Sizes that are no power of two among them.
             let layout = Layout::contiguous((1 << size) + (size as u16 & 1), BASE);
             let config = QueueConfig::new(layout, Features(features | feature::RING_PACKED));
             let device = PackedDevice::new(&config).unwrap();
-            run(config, PackedDriver::new(&config, tables).unwrap(), device, with_tables, &operations);
+            run(config, PackedDriver::new(&config, tables).unwrap(), device, strategy, &operations);
         } else {
             let config = QueueConfig::new(Layout::contiguous(1 << size, BASE), Features(features));
             let device = SplitDevice::new(&config).unwrap();
-            run(config, SplitDriver::new(&config, tables).unwrap(), device, with_tables, &operations);
+            run(config, SplitDriver::new(&config, tables).unwrap(), device, strategy, &operations);
         }
     }
 }

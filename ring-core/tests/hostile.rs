@@ -3,6 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests")]
 
 use proptest::prelude::*;
+#[allow(dead_code, reason = "other tests use the rest")]
+#[path = "common/strategies.rs"]
+mod strategies;
+
 use ring_core::{
     Fault, QueueConfig, Segment,
     device::{Chain, Device, PackedDevice, SplitDevice},
@@ -14,6 +18,7 @@ use ring_core::{
 };
 
 const BASE: u64 = 0x1000;
+const SIZE: u16 = 8;
 const TABLES: u64 = 0x2000;
 const TABLES_LENGTH: u64 = 0x1000;
 const INDIRECT: u64 = feature::INDIRECT_DESC;
@@ -21,7 +26,7 @@ const EVENT: u64 = feature::EVENT_IDX;
 
 fn config(format: Format, features: u64) -> QueueConfig {
     let packed = if format == Format::Packed { feature::RING_PACKED } else { 0 };
-    QueueConfig::new(Layout::contiguous(8, BASE), Features(features | packed))
+    QueueConfig::new(Layout::contiguous(SIZE, BASE), Features(features | packed))
 }
 
 fn memory() -> OwnedMemory {
@@ -29,7 +34,7 @@ fn memory() -> OwnedMemory {
 }
 
 fn tables(strategy: TableStrategy) -> AnyTableSource {
-    strategy.build(TABLES, TABLES_LENGTH)
+    strategy.build(SIZE, TABLES, TABLES_LENGTH).unwrap()
 }
 
 const LIST: TableStrategy = TableStrategy::ListCache { threshold: 4 };
@@ -576,19 +581,12 @@ proptest! {
     /// Nothing panics, loops or invents a buffer, whatever stands in memory. Arithmetic is checked in this build.
     #[test]
     fn nothing_breaks_but_the_queue(
-        packed in any::<bool>(), mask in 0..8_u64, strategy in 0..6_usize, start in any::<u16>(),
+        packed in any::<bool>(), mask in 0..8_u64, strategy in any::<prop::sample::Index>(), start in any::<u16>(),
         events in prop::collection::vec(chaos(), 0..200),
     ) {
         let bits = [INDIRECT, EVENT, feature::IN_ORDER];
         let features: u64 = (0..3).filter(|bit| mask >> bit & 1 == 1).map(|bit| bits[bit]).sum();
-        let strategy = [
-            TableStrategy::Direct,
-            TableStrategy::PlainAllocation,
-            LIST,
-            TableStrategy::SingleList { threshold: 4, limit: ring_core::indirect::Limit::Tables(2) },
-            TableStrategy::SlabCache { entries: 2 },
-            TableStrategy::PerSlot { entries: 4 },
-        ][strategy];
+        let strategy = *strategy.get(&strategies::every(SIZE));
         let format = if packed { Format::Packed } else { Format::Split };
         let config = QueueConfig { start_index: start, ..config(format, features) };
         let done = match format {

@@ -4,12 +4,16 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests")]
 
+#[allow(dead_code, reason = "other tests use the rest")]
+#[path = "common/strategies.rs"]
+mod strategies;
+
 use proptest::{prelude::*, strategy::ValueTree};
 use ring_core::{
     QueueConfig, Segment, Side,
     device::{Chain, Device, PackedDevice, SplitDevice},
     driver::{AddError, Driver, PackedDriver, SplitDriver},
-    indirect::{AnyTableSource, Counted, Limit, TableSource, TableStatistics, TableStrategy, Threshold},
+    indirect::{AnyTableSource, Counted, TableSource, TableStatistics, TableStrategy},
     memory::{Access, AccessKind, Observed, Observer, OwnedMemory},
     probe::NoProbe,
     spec::{Features, Format, Layout, feature},
@@ -272,17 +276,6 @@ fn run<D: Driver, V: Device>(
     assert_eq!(statistics.allocations + statistics.hits, statistics.frees + statistics.cached);
 }
 
-const STRATEGIES: [TableStrategy; 8] = [
-    TableStrategy::Direct,
-    TableStrategy::PlainAllocation,
-    TableStrategy::ListCache { threshold: 4 },
-    TableStrategy::SingleList { threshold: 3, limit: Limit::None },
-    TableStrategy::SingleList { threshold: 4, limit: Limit::Tables(2) },
-    TableStrategy::SlabCache { entries: 2 },
-    TableStrategy::PerSlot { entries: 4 },
-    TableStrategy::ListCache { threshold: 0 },
-];
-
 fn idle_bytes<T: TableSource>(tables: &T) -> usize {
     tables.idle().map(|table| table.bytes() as usize).sum()
 }
@@ -316,20 +309,13 @@ fn check(
     features: u64,
     strategy: TableStrategy,
     start: u16,
-    threshold: bool,
     operations: &[Operation],
 ) {
     let packed = if format == Format::Packed { feature::RING_PACKED } else { 0 };
     let layout = Layout::contiguous(size, BASE);
     let config = QueueConfig { layout, features: Features(features | packed), start_index: start };
-    let tables: Tables = Counted::new(strategy.build(TABLES, TABLES_LENGTH));
-    if threshold {
-        // Counted inside, so that the statistics are the same.
-        let tables = Threshold::new(tables, size / 2);
-        run_with(config, tables, |tables| tables.source().statistics(), operations);
-    } else {
-        run_with(config, tables, Counted::statistics, operations);
-    }
+    let tables: Tables = Counted::new(strategy.build(size, TABLES, TABLES_LENGTH).unwrap());
+    run_with(config, tables, Counted::statistics, operations);
 }
 
 fn features() -> impl Strategy<Value = u64> {
@@ -343,20 +329,22 @@ proptest! {
 
     #[test]
     fn split(
-        size in 0..6_u32, features in features(), strategy in prop::sample::select(&STRATEGIES[..]),
-        start in prop_oneof![Just(0), 65_500_u16..=65_535, any::<u16>()], threshold in any::<bool>(),
+        size in 0..6_u32, features in features(), strategy in any::<prop::sample::Index>(),
+        start in prop_oneof![Just(0), 65_500_u16..=65_535, any::<u16>()],
         operations in prop::collection::vec(operation(), 0..400),
     ) {
-        check(Format::Split, 1 << size, features, strategy, start, threshold, &operations);
+        let strategy = *strategy.get(&strategies::every(1 << size));
+        check(Format::Split, 1 << size, features, strategy, start, &operations);
     }
 
     #[test]
     fn packed(
-        size in 1..40_u16, features in features(), strategy in prop::sample::select(&STRATEGIES[..]),
-        start in prop_oneof![Just(0), 65_500_u16..=65_535, any::<u16>()], threshold in any::<bool>(),
+        size in 1..40_u16, features in features(), strategy in any::<prop::sample::Index>(),
+        start in prop_oneof![Just(0), 65_500_u16..=65_535, any::<u16>()],
         operations in prop::collection::vec(operation(), 0..400),
     ) {
-        check(Format::Packed, size, features, strategy, start, threshold, &operations);
+        let strategy = *strategy.get(&strategies::every(size));
+        check(Format::Packed, size, features, strategy, start, &operations);
     }
 }
 
@@ -369,13 +357,14 @@ fn every_combination_once() {
         for mask in 0..8_u64 {
             let bits = [feature::INDIRECT_DESC, feature::EVENT_IDX, feature::IN_ORDER];
             let features: u64 = (0..3).filter(|bit| mask >> bit & 1 == 1).map(|bit| bits[bit]).sum();
-            for strategy in STRATEGIES {
-                check(format, 16, features, strategy, 65_530, false, &operations);
+            let strategies = strategies::every(16);
+            for strategy in &strategies {
+                check(format, 16, features, *strategy, 65_530, &operations);
             }
             println!(
                 "{format}, driver and device: {:?}, {} strategies",
                 Features(features).names(),
-                STRATEGIES.len()
+                strategies.len()
             );
         }
     }

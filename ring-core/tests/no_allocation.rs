@@ -2,11 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
+#[allow(dead_code, reason = "other tests use the rest")]
+#[path = "common/strategies.rs"]
+mod strategies;
+
 use ring_core::{
     QueueConfig, Segment,
     device::{Chain, Device, PackedDevice, SplitDevice},
     driver::{Driver, PackedDriver, SplitDriver},
-    indirect::{Counted, Limit, TableStrategy},
+    indirect::Counted,
     memory::OwnedMemory,
     probe::NoProbe,
     spec::{Features, Layout, feature},
@@ -37,15 +41,6 @@ unsafe impl GlobalAlloc for Counting {
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
-
-const STRATEGIES: [TableStrategy; 6] = [
-    TableStrategy::Direct,
-    TableStrategy::PlainAllocation,
-    TableStrategy::ListCache { threshold: 4 },
-    TableStrategy::SingleList { threshold: 4, limit: Limit::Tables(3) },
-    TableStrategy::SlabCache { entries: 2 },
-    TableStrategy::PerSlot { entries: 4 },
-];
 
 fn round(memory: &OwnedMemory, driver: &mut impl Driver, device: &mut impl Device, chain: &mut Chain) {
     let segments: [Segment; 6] =
@@ -94,8 +89,8 @@ fn a_warm_queue_allocates_nothing() {
     for features in
         [0, feature::INDIRECT_DESC | feature::EVENT_IDX, feature::INDIRECT_DESC | feature::IN_ORDER]
     {
-        for strategy in STRATEGIES {
-            let tables = || Counted::new(strategy.build(0x4000, 0x8000));
+        for strategy in strategies::every(32) {
+            let tables = || Counted::new(strategy.build(32, 0x4000, 0x8000).unwrap());
             let layout = Layout::contiguous(32, 0x1000);
             let config = QueueConfig::new(layout, Features(features));
             let driver = SplitDriver::new(&config, tables()).unwrap();

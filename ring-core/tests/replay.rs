@@ -4,10 +4,13 @@
 
 #[path = "common/recording.rs"]
 mod recording;
+#[allow(dead_code, reason = "other tests use the rest")]
+#[path = "common/strategies.rs"]
+mod strategies;
 
 use recording::{Numbers, queue, record};
 use ring_core::{
-    indirect::{Limit, TableStrategy},
+    indirect::TableStrategy,
     memory::{AccessKind, OwnedMemory},
     replay::{Outcome, QueueReplay, ReplayError},
     spec::feature::{EVENT_IDX, INDIRECT_DESC},
@@ -15,15 +18,7 @@ use ring_core::{
 };
 use std::{collections::HashMap, ops::ControlFlow, rc::Rc};
 
-const STRATEGIES: [TableStrategy; 7] = [
-    TableStrategy::Direct,
-    TableStrategy::PlainAllocation,
-    TableStrategy::ListCache { threshold: 4 },
-    TableStrategy::SingleList { threshold: 4, limit: Limit::None },
-    TableStrategy::SingleList { threshold: 4, limit: Limit::Bytes(256) },
-    TableStrategy::SlabCache { entries: 2 },
-    TableStrategy::PerSlot { entries: 4 },
-];
+const LIST: TableStrategy = TableStrategy::ListCache { threshold: 4 };
 
 fn open(bytes: Vec<u8>) -> QueueReplay {
     let trace = Rc::new(Trace::open(bytes).unwrap());
@@ -32,9 +27,12 @@ fn open(bytes: Vec<u8>) -> QueueReplay {
 
 #[test]
 fn every_checkpoint_is_reached() {
-    for strategy in STRATEGIES {
-        for features in [0, EVENT_IDX, INDIRECT_DESC, INDIRECT_DESC | EVENT_IDX] {
-            for (size, start) in [(1, 0), (4, 65_530), (16, 0), (256, 65_000)] {
+    for (size, start) in [(1, 0), (4, 65_530), (16, 0), (256, 65_000)] {
+        for strategy in strategies::every(size) {
+            // Without tables all strategies are one.
+            let both = [EVENT_IDX, INDIRECT_DESC | EVENT_IDX, 0, INDIRECT_DESC];
+            let features = if strategy == TableStrategy::Direct { &both[..] } else { &both[1..2] };
+            for features in features.iter().copied() {
                 let replay = open(record(queue(size, features, strategy, start), 320, size.into()));
                 let report = replay.report();
                 assert_eq!(report.first_difference, None, "{strategy} {features:#x} {size}");
@@ -46,7 +44,7 @@ fn every_checkpoint_is_reached() {
 
 #[test]
 fn a_changed_checkpoint_is_told_with_the_last_good_one() {
-    let trace = Trace::open(record(queue(16, EVENT_IDX, STRATEGIES[2], 0), 64, 1)).unwrap();
+    let trace = Trace::open(record(queue(16, EVENT_IDX, LIST, 0), 64, 1)).unwrap();
     let mut lines = Vec::new();
     json_lines::write(&trace, |line| lines.push(line.to_owned())).unwrap();
     let checkpoints: Vec<usize> = lines
@@ -68,7 +66,7 @@ fn a_changed_checkpoint_is_told_with_the_last_good_one() {
 
 #[test]
 fn a_call_that_cannot_be_replayed_is_an_error_with_its_position() {
-    let trace = Trace::open(record(queue(16, 0, STRATEGIES[0], 0), 16, 1)).unwrap();
+    let trace = Trace::open(record(queue(16, 0, TableStrategy::Direct, 0), 16, 1)).unwrap();
     let mut lines = Vec::new();
     json_lines::write(&trace, |line| lines.push(line.to_owned())).unwrap();
     let publish = lines.iter().position(|line| line.contains("\"publish_used\"")).unwrap();
@@ -83,7 +81,7 @@ fn a_call_that_cannot_be_replayed_is_an_error_with_its_position() {
 
 #[test]
 fn a_queue_that_is_not_there_is_an_error() {
-    let trace = Rc::new(Trace::open(record(queue(16, 0, STRATEGIES[0], 0), 1, 1)).unwrap());
+    let trace = Rc::new(Trace::open(record(queue(16, 0, TableStrategy::Direct, 0), 1, 1)).unwrap());
     let error = QueueReplay::open(trace, 1, |_| ControlFlow::Continue(())).err().unwrap();
     assert!(error.to_string().contains("there is no queue 1"), "{error}");
 }
@@ -91,7 +89,7 @@ fn a_queue_that_is_not_there_is_an_error() {
 /// Every position in random order is as it was in order, over several snapshots and blocks.
 #[test]
 fn any_position_is_the_same_from_anywhere() {
-    let mut replay = open(record(queue(16, INDIRECT_DESC | EVENT_IDX, STRATEGIES[2], 0), 1500, 9));
+    let mut replay = open(record(queue(16, INDIRECT_DESC | EVENT_IDX, LIST, 0), 1500, 9));
     let length = replay.len();
     assert!(length > 9000, "{length} calls do not span snapshots");
     let mut in_order: HashMap<u64, OwnedMemory> = HashMap::new();
@@ -110,7 +108,7 @@ fn any_position_is_the_same_from_anywhere() {
 
 #[test]
 fn a_step_is_made_of_its_accesses() {
-    let mut replay = open(record(queue(16, INDIRECT_DESC | EVENT_IDX, STRATEGIES[2], 0), 60, 2));
+    let mut replay = open(record(queue(16, INDIRECT_DESC | EVENT_IDX, LIST, 0), 60, 2));
     assert!(replay.step(0).unwrap().is_none());
     assert!(replay.step(replay.len() + 1).unwrap().is_none());
     for position in 1..=replay.len() {
@@ -131,7 +129,7 @@ fn a_step_is_made_of_its_accesses() {
 
 #[test]
 fn a_reused_table_keeps_its_number() {
-    let mut replay = open(record(queue(16, INDIRECT_DESC, STRATEGIES[2], 0), 400, 4));
+    let mut replay = open(record(queue(16, INDIRECT_DESC, LIST, 0), 400, 4));
     let end = replay.seek(u64::MAX).unwrap();
     let statistics = end.driver.tables().statistics();
     assert!(statistics.hits > 10, "{statistics:?}");
@@ -148,6 +146,6 @@ fn a_reused_table_keeps_its_number() {
 
 #[test]
 fn progress_can_break_off() {
-    let trace = Rc::new(Trace::open(record(queue(16, 0, STRATEGIES[0], 0), 100, 1)).unwrap());
+    let trace = Rc::new(Trace::open(record(queue(16, 0, TableStrategy::Direct, 0), 100, 1)).unwrap());
     assert!(QueueReplay::open(trace, 0, |_| ControlFlow::Break(())).unwrap().is_none());
 }

@@ -43,7 +43,7 @@ fn a_changed_link_breaks_the_queue_until_a_reset() {
         TableStrategy::SingleList { threshold: 4, limit: Limit::None },
     ] {
         let memory = OwnedMemory::new(BASE, 0x4000);
-        let tables = Counted::new(strategy.build(TABLES, 0x2000));
+        let tables = Counted::new(strategy.build(8, TABLES, 0x2000).unwrap());
         let mut driver = SplitDriver::new(&config, tables).unwrap();
         let mut device = SplitDevice::new(&config).unwrap();
         round_trip(&memory, &mut driver, &mut device, 3).unwrap();

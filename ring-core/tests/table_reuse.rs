@@ -18,7 +18,7 @@ const ROUNDS: u64 = 20;
 fn counts(strategy: TableStrategy, in_flight: usize, elements: usize) -> TableStatistics {
     let config = QueueConfig::new(Layout::contiguous(8, 0x1000), Features(feature::INDIRECT_DESC));
     let memory = OwnedMemory::new(0x1000, 0x5000);
-    let tables = Counted::new(strategy.build(0x2000, 0x4000));
+    let tables = Counted::new(strategy.build(8, 0x2000, 0x4000).unwrap());
     let mut driver = SplitDriver::new(&config, tables).unwrap();
     let mut device = SplitDevice::new(&config).unwrap();
     let segments = [Segment { address: 0x10_0000, length: 1 }; 8];

@@ -56,7 +56,7 @@ fn check(mut driver: impl Driver, mut device: impl Device) {
 #[test]
 fn in_ring_and_table_of_both_formats() {
     for strategy in [TableStrategy::Direct, TableStrategy::ListCache { threshold: 4 }] {
-        let tables = || strategy.build(0x2000, 0x2000);
+        let tables = || strategy.build(8, 0x2000, 0x2000).unwrap();
         let layout = Layout::contiguous(8, 0x1000);
         let config = QueueConfig::new(layout, Features(feature::INDIRECT_DESC));
         check(SplitDriver::new(&config, tables()).unwrap(), SplitDevice::new(&config).unwrap());

@@ -38,10 +38,7 @@ use recording::Recording;
 use ring_core::{
     QueueConfig,
     driver::SplitDriver,
-    indirect::{
-        Counted, Direct, ListCache, PerSlot, PlainAllocation, SingleList, SlabCache, TableArena, TableSource,
-        TableStrategy,
-    },
+    indirect::{AnyTableSource, Counted, TableArena, TableSource, TableVisitor},
     trace::MemoryRange,
 };
 use std::{sync::atomic::AtomicBool, time::Instant};
@@ -81,25 +78,25 @@ pub fn run(
     interrupted: &AtomicBool,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Report, Error> {
-    // These have a copy of the whole run each, so that the figures hold no choice between strategies.
-    let arena = |range: MemoryRange| TableArena::new(range.base, range.length);
-    match options.strategy {
-        TableStrategy::Direct => run_with(options, interrupted, progress, |_| Direct),
-        TableStrategy::PlainAllocation => {
-            run_with(options, interrupted, progress, |range| PlainAllocation::new(arena(range)))
-        }
-        TableStrategy::ListCache { threshold } => {
-            run_with(options, interrupted, progress, |range| ListCache::new(arena(range), threshold))
-        }
-        TableStrategy::SingleList { threshold, limit } => {
-            run_with(options, interrupted, progress, |range| SingleList::new(arena(range), threshold, limit))
-        }
-        TableStrategy::SlabCache { entries } => {
-            run_with(options, interrupted, progress, |range| SlabCache::new(arena(range), entries))
-        }
-        TableStrategy::PerSlot { entries } => {
-            run_with(options, interrupted, progress, |range| PerSlot::new(arena(range), entries))
-        }
+    options.strategy.check(options.queue_size)?;
+    options.strategy.visit(WithTables { options, interrupted, progress })
+}
+
+/// Has a copy of the whole run for each strategy, so that the figures hold no choice between them.
+struct WithTables<'a> {
+    options: &'a Options,
+    interrupted: &'a AtomicBool,
+    progress: &'a mut dyn FnMut(Progress),
+}
+
+impl TableVisitor for WithTables<'_> {
+    type Output = Result<Report, Error>;
+    fn visit<T: TableSource + Clone + Into<AnyTableSource> + 'static>(
+        self,
+        make: impl Fn(TableArena) -> T + 'static,
+    ) -> Self::Output {
+        let WithTables { options, interrupted, progress } = self;
+        run_with(options, interrupted, progress, |range| make(TableArena::new(range.base, range.length)))
     }
 }
 

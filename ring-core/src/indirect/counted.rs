@@ -23,6 +23,10 @@ pub struct TableStatistics {
     pub bytes_held: u64,
     /// The most bytes that were ever held.
     pub high_water: u64,
+    /// Of those taken from a cache, how many lie on another NUMA node than the one the caller ran on, as it
+    /// [said](TableSource::run_on).
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub across_nodes: u64,
 }
 
 impl Probe for TableStatistics {
@@ -89,7 +93,14 @@ impl<S: TableSource> TableSource for Counted<S> {
         ring: RingState,
     ) -> Result<Option<Table>, Fault> {
         let mut both = Both { statistics: &mut self.statistics, probe };
-        self.source.take(memory, &mut both, elements, ring)
+        let taken = self.source.take(memory, &mut both, elements, ring);
+        // New tables are always local.
+        if let Ok(Some(table)) = taken
+            && !self.source.is_local(table)
+        {
+            self.statistics.across_nodes += 1;
+        }
+        taken
     }
     #[inline]
     fn put_back<M: Memory, P: Probe>(
@@ -104,6 +115,13 @@ impl<S: TableSource> TableSource for Counted<S> {
     }
     fn idle(&self) -> impl Iterator<Item = Table> + '_ {
         self.source.idle()
+    }
+    fn run_on(&mut self, node: u16) {
+        self.source.run_on(node);
+    }
+    #[inline]
+    fn is_local(&self, table: Table) -> bool {
+        self.source.is_local(table)
     }
 }
 
@@ -132,6 +150,7 @@ mod tests {
             cached: 3,
             bytes_held: 64,
             high_water: 64 + 9 * 16,
+            across_nodes: 0,
         };
         assert_eq!(source.statistics(), expected);
     }

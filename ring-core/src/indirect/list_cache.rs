@@ -13,9 +13,6 @@ use crate::{
 };
 use alloc::vec::Vec;
 
-/// Entries that fill one cache line: 64 bytes of 16-byte descriptors.
-pub const DEFAULT_THRESHOLD: u16 = 4;
-
 /// The list cache. A threshold of 0 or 1 caches nothing, since one element never takes a table.
 #[derive(Clone, Debug)]
 pub struct ListCache {
@@ -108,6 +105,15 @@ impl TableSource for ListCache {
 
     fn idle(&self) -> impl Iterator<Item = Table> + '_ {
         self.idle.iter().rev().map(|address| self.cached(*address))
+    }
+
+    fn run_on(&mut self, node: u16) {
+        self.arena.run_on(node);
+    }
+
+    #[inline]
+    fn is_local(&self, table: Table) -> bool {
+        self.arena.is_local(table)
     }
 }
 

@@ -1,27 +1,42 @@
 //! Where indirect tables come from: one file per strategy.
 //!
 //! A [`TableSource`] decides *whether* a buffer gets a table and *from where*. Statistics come from one wrapper,
-//! [`Counted`], for every strategy.
+//! [`Counted`], for every strategy; [`Threshold`] stands before any of them. A [`TableStrategy`] is a strategy as a value.
 
+mod any;
 mod arena;
+mod cache_line;
 mod counted;
 mod list_cache;
+mod parameter;
+mod per_node_list;
 mod per_slot;
 mod plain;
+mod pre_chained;
+mod region;
 mod single_list;
 mod slab_cache;
 mod strategy;
 mod threshold;
+mod two_descriptor;
 
+pub use any::AnyTableSource;
 pub use arena::TableArena;
+pub use cache_line::{
+    CACHE_LINE_BYTES, LARGEST_NETWORK_BUFFER, cache_line_bytes, default_network_threshold, default_threshold,
+};
 pub use counted::{Counted, TableStatistics};
-pub use list_cache::{DEFAULT_THRESHOLD, ListCache};
+pub use list_cache::ListCache;
+pub use parameter::InvalidParameter;
+pub use per_node_list::PerNodeList;
 pub use per_slot::PerSlot;
 pub use plain::{Direct, PlainAllocation};
+pub use pre_chained::PreChained;
 pub use single_list::{Limit, SingleList};
 pub use slab_cache::SlabCache;
-pub use strategy::{AnyTableSource, TableStrategy};
+pub use strategy::{Never, Strategy, TableStrategy, TableVisitor, Unconditional};
 pub use threshold::Threshold;
+pub use two_descriptor::TwoDescriptorCache;
 
 use crate::{Fault, memory::Memory, probe::Probe};
 
@@ -75,4 +90,14 @@ pub trait TableSource {
 
     /// Idle tables kept for reuse, in the order in which they will be taken.
     fn idle(&self) -> impl Iterator<Item = Table> + '_;
+
+    /// From now on the caller runs on this NUMA node: new tables are to lie on it. The caller has to say so, since nothing
+    /// here asks the system; one that never does runs on node 0. Nothing to do for a strategy that knows no nodes.
+    fn run_on(&mut self, _node: u16) {}
+
+    /// Whether a table of this strategy lies on the node that the caller runs on. True for one that knows no nodes.
+    #[inline]
+    fn is_local(&self, _table: Table) -> bool {
+        true
+    }
 }

@@ -86,6 +86,15 @@ impl TableSource for PerSlot {
             _ => None,
         })
     }
+
+    fn run_on(&mut self, node: u16) {
+        self.arena.run_on(node);
+    }
+
+    #[inline]
+    fn is_local(&self, table: Table) -> bool {
+        self.arena.is_local(table)
+    }
 }
 
 #[cfg(test)]

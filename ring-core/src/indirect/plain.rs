@@ -67,4 +67,13 @@ impl TableSource for PlainAllocation {
     fn idle(&self) -> impl Iterator<Item = Table> + '_ {
         iter::empty()
     }
+
+    fn run_on(&mut self, node: u16) {
+        self.arena.run_on(node);
+    }
+
+    #[inline]
+    fn is_local(&self, table: Table) -> bool {
+        self.arena.is_local(table)
+    }
 }

@@ -108,6 +108,15 @@ impl TableSource for SingleList {
     fn idle(&self) -> impl Iterator<Item = Table> + '_ {
         self.idle.iter().rev().map(|address| self.cached(*address))
     }
+
+    fn run_on(&mut self, node: u16) {
+        self.arena.run_on(node);
+    }
+
+    #[inline]
+    fn is_local(&self, table: Table) -> bool {
+        self.arena.is_local(table)
+    }
 }
 
 #[cfg(test)]

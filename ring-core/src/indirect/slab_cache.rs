@@ -66,4 +66,13 @@ impl TableSource for SlabCache {
     fn idle(&self) -> impl Iterator<Item = Table> + '_ {
         self.idle.iter().rev().map(|address| Table { address: *address, entries: self.entries })
     }
+
+    fn run_on(&mut self, node: u16) {
+        self.arena.run_on(node);
+    }
+
+    #[inline]
+    fn is_local(&self, table: Table) -> bool {
+        self.arena.is_local(table)
+    }
 }

@@ -1,4 +1,4 @@
-//! Tables only when the ring runs short: the rule proposed for Linux in 2011.
+//! Tables only when the ring runs short: the rule proposed for Linux in 2011. It stands before any strategy.
 
 use super::{RingState, Table, TableSource};
 use crate::{Fault, memory::Memory, probe::Probe};
@@ -17,7 +17,7 @@ pub struct Threshold<S> {
 impl<S> Threshold<S> {
     /// With the proposal's threshold: the larger of 16 and an eighth of the queue size.
     pub fn of_queue(source: S, queue_size: u16) -> Self {
-        Self::new(source, (queue_size / 8).max(16))
+        Self::new(source, Threshold::default_free(queue_size))
     }
 
     /// With a threshold of one's own, in free descriptors.
@@ -28,6 +28,18 @@ impl<S> Threshold<S> {
     /// The strategy behind.
     pub fn source(&self) -> &S {
         &self.source
+    }
+
+    /// The same threshold over what becomes of the strategy behind.
+    pub(super) fn over<T>(self, change: impl FnOnce(S) -> T) -> Threshold<T> {
+        Threshold { source: change(self.source), free: self.free }
+    }
+}
+
+impl Threshold<()> {
+    /// The proposal's threshold, in free descriptors: the larger of 16 and an eighth of the queue size.
+    pub const fn default_free(queue_size: u16) -> u16 {
+        if queue_size / 8 > 16 { queue_size / 8 } else { 16 }
     }
 }
 
@@ -58,6 +70,13 @@ impl<S: TableSource> TableSource for Threshold<S> {
     }
     fn idle(&self) -> impl Iterator<Item = Table> + '_ {
         self.source.idle()
+    }
+    fn run_on(&mut self, node: u16) {
+        self.source.run_on(node);
+    }
+    #[inline]
+    fn is_local(&self, table: Table) -> bool {
+        self.source.is_local(table)
     }
 }
 

@@ -5,9 +5,10 @@ use crate::{
     ConfigError, Fault,
     device::{Chain, Device, SplitDevice},
     driver::{AddError, Driver, SplitDriver, Used},
-    indirect::{AnyTableSource, Counted},
+    indirect::{AnyTableSource, Counted, InvalidParameter},
     memory::{Access, Observed, OutOfRange, OwnedMemory},
     probe::{Event, Probe},
+    spec::MAXIMUM_QUEUE_SIZE,
     trace::{Call, MemoryRange, QueueHeader, RingImage, TraceError},
 };
 use alloc::vec::Vec;
@@ -80,6 +81,8 @@ pub enum ReplayError {
     Trace(TraceError),
     /// The queue cannot be made.
     Config(ConfigError),
+    /// No queue can have the table strategy.
+    Strategy(InvalidParameter),
     /// The ring and its tables lie too far apart to be held.
     TooLarge,
     /// The replayed call failed.
@@ -117,6 +120,7 @@ impl fmt::Display for ReplayError {
         match self {
             ReplayError::Trace(error) => error.fmt(f),
             ReplayError::Config(error) => error.fmt(f),
+            ReplayError::Strategy(error) => error.fmt(f),
             ReplayError::TooLarge => {
                 f.write_str("the ring and its tables do not lie within 64 MiB of each other")
             }
@@ -164,7 +168,11 @@ impl State {
     pub(super) fn new(queue: &QueueHeader) -> Result<Self, ReplayError> {
         let range = queue.memory().ok_or(ReplayError::TooLarge)?;
         let MemoryRange { base, length } = range;
-        let tables = queue.strategy.build(queue.tables.base, queue.tables.length);
+        // As for the largest queue: what was recorded did run, though its tables may be larger than any of its buffers.
+        let tables = queue
+            .strategy
+            .build(MAXIMUM_QUEUE_SIZE, queue.tables.base, queue.tables.length)
+            .map_err(ReplayError::Strategy)?;
         let memory = OwnedMemory::new(base, length as usize);
         let unreachable = |error: OutOfRange| ReplayError::Fault { position: 0, fault: error.into() };
         queue.config.initialise(&memory).map_err(unreachable)?;

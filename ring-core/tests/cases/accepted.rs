@@ -73,8 +73,7 @@ pub(crate) fn next_position_is_named(case: &Case, scene: &Scene, ours: Ours) -> 
     split.0 &= !ring_core::spec::feature::RING_PACKED;
     let layout = ring_core::spec::Layout::contiguous(case.queue_size, MEMORY);
     let config = ring_core::QueueConfig { start_index: 0x7fff, ..ring_core::QueueConfig::new(layout, split) };
-    let tables = ring_core::indirect::TableStrategy::Direct.build(0, 0);
-    let mut driver = super::sides::AnyDriver::new(&config, tables)?;
+    let mut driver = super::sides::AnyDriver::new(&config, ring_core::indirect::Direct.into())?;
     let memory = ring_core::memory::OwnedMemory::new(MEMORY, 0x1000);
     let element = ring_core::Segment { address: MEMORY, length: 1 };
     driver.add(&memory, 1, &[element], &[]).map_err(|error| error.to_string())?;

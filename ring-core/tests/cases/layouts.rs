@@ -8,7 +8,7 @@ use super::{
 };
 use ring_core::{
     QueueConfig,
-    indirect::TableStrategy,
+    indirect::Direct,
     spec::{Features, Layout, feature},
 };
 
@@ -45,7 +45,7 @@ pub(crate) fn of_size_zero(case: &Case) -> Check {
 
 fn refused(layout: Layout, features: Features, reason: &str) -> Check {
     let config = QueueConfig::new(layout, features);
-    let driver = AnyDriver::new(&config, TableStrategy::Direct.build(0, 0)).err();
+    let driver = AnyDriver::new(&config, Direct.into()).err();
     for refusal in [driver, AnyDevice::new(&config).err()] {
         let refusal = refusal.unwrap_or_default();
         if !refusal.starts_with(reason) {
@@ -57,7 +57,7 @@ fn refused(layout: Layout, features: Features, reason: &str) -> Check {
 
 fn accepted(layout: Layout, features: Features) -> Check {
     let config = QueueConfig::new(layout, features);
-    AnyDriver::new(&config, TableStrategy::Direct.build(0, 0))?;
+    AnyDriver::new(&config, Direct.into())?;
     AnyDevice::new(&config).map(|_| ())
 }
 

@@ -8,7 +8,7 @@ use super::{
 };
 use ring_core::{
     QueueConfig, Segment, Side,
-    indirect::TableStrategy,
+    indirect::Direct,
     memory::{Memory, Ordering, OwnedMemory},
     spec::{
         Descriptor, Features, Layout, RingCell, feature,
@@ -76,8 +76,7 @@ pub(crate) fn ring_in_one_place(case: &Case) -> Check {
 fn meet(case: &Case, driver: Layout, device: Layout) -> Check<(bool, bool)> {
     let features = case.features()?;
     let memory = OwnedMemory::new(MEMORY, 0x2_0000);
-    let tables = TableStrategy::Direct.build(0, 0);
-    let mut driver = AnyDriver::new(&QueueConfig::new(driver, features), tables)?;
+    let mut driver = AnyDriver::new(&QueueConfig::new(driver, features), Direct.into())?;
     let mut device = AnyDevice::new(&QueueConfig::new(device, features))?;
     let element = Segment { address: MEMORY, length: 16 };
     driver.add(&memory, 7, &[element], &[]).map_err(|error| error.to_string())?;

@@ -8,7 +8,7 @@ use ring_core::{
     QueueConfig, Segment,
     device::Chain,
     driver::Used,
-    indirect::TableStrategy,
+    indirect::{ListCache, TableArena},
     memory::{Memory, Ordering, OwnedMemory},
     spec::{Format, Layout, RingCell, packed::Position, split::Cell},
 };
@@ -48,8 +48,8 @@ impl Scene {
         }
         let memory = OwnedMemory::new(base, length);
         config.initialise(&memory).map_err(|error| error.to_string())?;
-        let tables = TableStrategy::ListCache { threshold: 4 }.build(base + TABLES, TABLES_LENGTH);
-        let driver = AnyDriver::new(&config, tables)?;
+        let tables = ListCache::new(TableArena::new(base + TABLES, TABLES_LENGTH), 4);
+        let driver = AnyDriver::new(&config, tables.into())?;
         let device = AnyDevice::new(&config)?;
         let mut scene =
             Scene { config, memory, driver, device, ids: BTreeMap::new(), reaped: vec![], popped: vec![] };

@@ -63,9 +63,9 @@ pub(crate) fn record(queue: QueueHeader, rounds: u64, seed: u64) -> Vec<u8> {
     queue.config.initialise(&memory).unwrap();
     let event_index = queue.config.features.contains(feature::EVENT_IDX);
     let writer = TraceWriter::new(Vec::new(), &header(vec![queue.clone()])).unwrap();
-    let driver =
-        SplitDriver::new(&queue.config, queue.strategy.build(queue.tables.base, queue.tables.length))
-            .unwrap();
+    let size = queue.config.layout.queue_size;
+    let tables = queue.strategy.build(size, queue.tables.base, queue.tables.length).unwrap();
+    let driver = SplitDriver::new(&queue.config, tables).unwrap();
     let mut device = SplitDevice::new(&queue.config).unwrap();
     let time = Rc::new(Cell::new(0));
     let clock = {

@@ -51,7 +51,8 @@ pub(crate) fn recorded(queue_size: u16, rounds: u64) -> Vec<u8> {
     let range = queue.memory().unwrap();
     let memory = OwnedMemory::new(range.base, range.length as usize);
     let writer = TraceWriter::new(Vec::new(), &header).unwrap();
-    let tables = queue.strategy.build(queue.tables.base, queue.tables.length);
+    let tables =
+        queue.strategy.build(queue.config.layout.queue_size, queue.tables.base, queue.tables.length).unwrap();
     let driver = SplitDriver::new(&queue.config, tables).unwrap();
     let mut device = SplitDevice::new(&queue.config).unwrap();
     let mut time = 0;
