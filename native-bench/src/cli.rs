@@ -1,14 +1,12 @@
 //! The command line.
 
+use crate::table_arguments::TableArguments;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use native_bench::{
     net::{HEADER_LENGTH, LONGEST_PACKET, SHORTEST_PACKET, Sizes},
     run,
 };
-use ring_core::{
-    indirect::{DEFAULT_THRESHOLD, TableStrategy},
-    spec::MAXIMUM_QUEUE_SIZE,
-};
+use ring_core::{indirect::TableStrategy, spec::MAXIMUM_QUEUE_SIZE};
 use std::{path::PathBuf, time::Duration};
 
 /// Drives virtqueues natively: against QEMU's devices, verified, measured and recorded.
@@ -24,17 +22,6 @@ pub(crate) enum Command {
     /// Sends packets through QEMU's virtio network device in both directions, verifies every one, and measures the
     /// driver.
     Qemu(QemuArguments),
-}
-
-/// Where indirect tables come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Table {
-    /// Never a table: every element takes a ring descriptor.
-    None,
-    /// A table from the allocator for every buffer of several elements.
-    Alloc,
-    /// Tables of up to `--threshold` entries are kept in a list and used again.
-    List,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -78,13 +65,8 @@ pub(crate) struct QemuArguments {
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(128..=65536))]
     receive_bytes: Option<u32>,
 
-    /// Where indirect tables come from.
-    #[arg(long, value_enum, default_value_t = Table::List)]
-    table: Table,
-
-    /// The largest buffer, in elements, that takes a table from the list.
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_THRESHOLD, value_parser = clap::value_parser!(u16).range(1..=1024))]
-    threshold: u16,
+    #[command(flatten)]
+    tables: TableArguments,
 
     /// Whether notifications are suppressed by event index.
     #[arg(long, value_enum, default_value_t = Switch::On, num_args = 0..=1, default_missing_value = "on")]
@@ -172,10 +154,8 @@ impl QemuArguments {
             Sizes { shortest: SHORTEST_PACKET, longest: LONGEST_PACKET }
         };
         let buffers = (sizes.longest as u32 + HEADER_LENGTH).div_ceil(receive_bytes);
-        let held = match self.table {
-            Table::None => queue_size / receive_elements,
-            _ => queue_size,
-        };
+        let strategy = self.tables.strategy(queue_size)?;
+        let held = if strategy == TableStrategy::Direct { queue_size / receive_elements } else { queue_size };
         if buffers > u32::from(held) {
             return Err(format!(
                 "a packet of {} bytes takes {buffers} receive buffers of --receive-bytes {receive_bytes}, and the queue holds {held}",
@@ -188,11 +168,7 @@ impl QemuArguments {
             elements,
             receive_elements,
             receive_bytes,
-            strategy: match self.table {
-                Table::None => TableStrategy::Direct,
-                Table::Alloc => TableStrategy::PlainAllocation,
-                Table::List => TableStrategy::ListCache { threshold: self.threshold },
-            },
+            strategy,
             event_index: self.event_idx == Switch::On,
             batch: or(self.batch.map(u64::from), 64, 8) as usize,
             scenario: if mixed { run::Scenario::Mixed } else { run::Scenario::Uniform },

@@ -3,6 +3,7 @@
 mod cli;
 mod progress;
 mod report;
+mod table_arguments;
 
 use anyhow::{Context, Result};
 use clap::{CommandFactory, Parser, error::ErrorKind};

@@ -2,11 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
+#[allow(dead_code, reason = "other tests use the rest")]
+#[path = "common/strategies.rs"]
+mod strategies;
+
 use ring_core::{
     QueueConfig, Segment,
     device::{Chain, Device, SplitDevice},
     driver::{Driver, SplitDriver},
-    indirect::{Counted, Limit, TableStatistics, TableStrategy},
+    indirect::{Counted, Limit, TableStatistics, TableStrategy, Unconditional},
     memory::OwnedMemory,
     probe::NoProbe,
     spec::{Features, Layout, feature},
@@ -44,6 +48,9 @@ fn a_cache_allocates_once_for_each_buffer_in_flight() {
         (TableStrategy::SingleList { threshold: 4, limit: Limit::None }, 4),
         (TableStrategy::SlabCache { entries: 2 }, 2),
         (TableStrategy::PerSlot { entries: 4 }, 4),
+        (TableStrategy::TwoDescriptorCache, 2),
+        (TableStrategy::PreChained { entries: 7 }, 7),
+        (TableStrategy::PerNodeList { threshold: 4 }, 4),
     ] {
         for in_flight in [1, 3] {
             let counts = counts(strategy, in_flight, largest);
@@ -78,4 +85,25 @@ fn the_two_ends_of_the_scale() {
     assert_eq!((plain.bytes_held, plain.high_water), (0, 3 * 32));
     // One element never takes a table.
     assert_eq!(counts(TableStrategy::PlainAllocation, 3, 1), TableStatistics::default());
+}
+
+#[test]
+fn a_receive_queue_that_never_goes_indirect_holds_no_table() {
+    // The feature is negotiated, and every buffer has one element.
+    for strategy in strategies::every(8) {
+        assert_eq!(counts(strategy, 8, 1), TableStatistics::default(), "{strategy}");
+    }
+}
+
+#[test]
+fn a_threshold_asks_for_tables_only_when_the_ring_runs_short() {
+    for strategy in strategies::every(8) {
+        let TableStrategy::Threshold { free: 4, over } = strategy else { continue };
+        // The first three find 8, 6 and 4 descriptors free, the fourth 2.
+        assert_eq!(counts(strategy, 3, 2), TableStatistics::default(), "{strategy}");
+        let fourth = counts(strategy, 4, 2);
+        let expected = if over == Unconditional::Direct { 0 } else { ROUNDS };
+        assert_eq!(fourth.allocations + fourth.hits, expected, "{strategy}");
+        assert_eq!(fourth.frees + fourth.cached, expected, "{strategy}");
+    }
 }

@@ -39,9 +39,8 @@ pub(crate) fn alone(queue_size: u16) -> impl Iterator<Item = TableStrategy> {
 
 /// Every strategy alone and behind two thresholds, with parameters that a queue of this size can use.
 pub(crate) fn every(queue_size: u16) -> Vec<TableStrategy> {
-    let behind = |free| {
-        unconditional().map(move |over| Strategy::Threshold { free, over: fitting(over, queue_size) })
-    };
+    let behind =
+        |free| unconditional().map(move |over| Strategy::Threshold { free, over: fitting(over, queue_size) });
     let default = behind(Threshold::default_free(queue_size));
     alone(queue_size).chain(behind(queue_size / 2)).chain(default).collect()
 }
