@@ -23,7 +23,7 @@ pub(crate) fn all(project: &Project) -> Vec<Check> {
         Check {
             name: "lints",
             command: cargo(project)
-                .arguments(["clippy", "--locked", "--workspace", "--all-targets"])
+                .arguments(["clippy", "--locked", "--workspace", "--all-targets", "--all-features"])
                 .arguments(deny),
         },
         Check {

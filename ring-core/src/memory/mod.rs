@@ -8,11 +8,15 @@ mod observed;
 mod owned;
 #[cfg(feature = "std")]
 mod shared;
+#[cfg(feature = "vm-memory")]
+mod vm_memory;
 
 pub use observed::{Access, AccessKind, Observed, Observer};
 pub use owned::OwnedMemory;
 #[cfg(feature = "std")]
 pub use shared::SharedMemory;
+#[cfg(feature = "vm-memory")]
+pub use vm_memory::VmMemory;
 
 use core::fmt;
 pub use core::sync::atomic::Ordering;

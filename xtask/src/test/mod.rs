@@ -42,6 +42,7 @@ fn native_tests(project: &Project) -> Invocation {
         "--locked",
         "--no-fail-fast",
         "--workspace",
+        "--all-features",
         "--exclude",
         "end-to-end",
     ]);
