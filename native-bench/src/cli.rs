@@ -6,7 +6,10 @@ use native_bench::{
     net::{HEADER_LENGTH, LONGEST_PACKET, SHORTEST_PACKET, Sizes},
     run,
 };
-use ring_core::{indirect::TableStrategy, spec::MAXIMUM_QUEUE_SIZE};
+use ring_core::{
+    indirect::TableStrategy,
+    spec::{Format, MAXIMUM_QUEUE_SIZE},
+};
 use std::{path::PathBuf, time::Duration};
 
 /// Drives virtqueues natively: against QEMU's devices, verified, measured and recorded.
@@ -48,7 +51,11 @@ pub(crate) struct QemuArguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     packets: Option<u64>,
 
-    /// Descriptors of each queue, a power of two [default: 256; 16 if mixed].
+    /// Whether the rings are packed; split otherwise.
+    #[arg(long, value_enum, default_value_t = Switch::Off, num_args = 0..=1, default_missing_value = "on")]
+    packed: Switch,
+
+    /// Descriptors of each queue, a power of two unless packed [default: 256; 16 if mixed].
     #[arg(long, value_name = "N", value_parser = queue_size)]
     queue_size: Option<u16>,
 
@@ -71,6 +78,18 @@ pub(crate) struct QemuArguments {
     /// Whether notifications are suppressed by event index.
     #[arg(long, value_enum, default_value_t = Switch::On, num_args = 0..=1, default_missing_value = "on")]
     event_idx: Switch,
+
+    /// Whether the device uses buffers in the order in which they were made available.
+    #[arg(long, value_enum, default_value_t = Switch::Off, num_args = 0..=1, default_missing_value = "on")]
+    in_order: Switch,
+
+    /// Whether a packet may take several receive buffers.
+    #[arg(long, value_enum, default_value_t = Switch::On, num_args = 0..=1, default_missing_value = "on")]
+    mergeable: Switch,
+
+    /// Whether doorbells tell the device the driver's next position, where it offers that.
+    #[arg(long, value_enum, default_value_t = Switch::Off, num_args = 0..=1, default_missing_value = "on")]
+    notification_data: Switch,
 
     /// Packets made available at once [default: 64; up to 8 if mixed].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=32768))]
@@ -113,8 +132,8 @@ pub(crate) struct QemuArguments {
 fn queue_size(text: &str) -> Result<u16, String> {
     text.parse()
         .ok()
-        .filter(|size: &u16| size.is_power_of_two() && *size <= MAXIMUM_QUEUE_SIZE)
-        .ok_or_else(|| format!("expected a power of two from 1 to {MAXIMUM_QUEUE_SIZE}"))
+        .filter(|size: &u16| (1..=MAXIMUM_QUEUE_SIZE).contains(size))
+        .ok_or_else(|| format!("expected a number from 1 to {MAXIMUM_QUEUE_SIZE}"))
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
@@ -138,6 +157,12 @@ impl QemuArguments {
         let or =
             |given: Option<u64>, uniform, in_mixed| given.unwrap_or(if mixed { in_mixed } else { uniform });
         let queue_size = or(self.queue_size.map(u64::from), 256, 16) as u16;
+        let packed = self.packed == Switch::On;
+        if !packed && !queue_size.is_power_of_two() {
+            return Err(format!(
+                "--queue-size {queue_size} is no power of two, which a split ring needs (B-SIZE); --packed takes any"
+            ));
+        }
         let receive_elements = or(self.receive_elements.map(u64::from), 1, 3) as u16;
         let receive_bytes = or(self.receive_bytes.map(u64::from), 2048, 512) as u32;
         let elements = if mixed { 1 } else { self.elements };
@@ -156,6 +181,12 @@ impl QemuArguments {
         let buffers = (sizes.longest as u32 + HEADER_LENGTH).div_ceil(receive_bytes);
         let strategy = self.tables.strategy(queue_size)?;
         let held = if strategy == TableStrategy::Direct { queue_size / receive_elements } else { queue_size };
+        if buffers > 1 && self.mergeable == Switch::Off {
+            return Err(format!(
+                "a packet of {} bytes and its header do not fit into --receive-bytes {receive_bytes}, and --mergeable is off",
+                sizes.longest
+            ));
+        }
         if buffers > u32::from(held) {
             return Err(format!(
                 "a packet of {} bytes takes {buffers} receive buffers of --receive-bytes {receive_bytes}, and the queue holds {held}",
@@ -169,7 +200,11 @@ impl QemuArguments {
             receive_elements,
             receive_bytes,
             strategy,
+            format: if packed { Format::Packed } else { Format::Split },
             event_index: self.event_idx == Switch::On,
+            in_order: self.in_order == Switch::On,
+            mergeable: self.mergeable == Switch::On,
+            notification_data: self.notification_data == Switch::On,
             batch: or(self.batch.map(u64::from), 64, 8) as usize,
             scenario: if mixed { run::Scenario::Mixed } else { run::Scenario::Uniform },
             sizes,
@@ -220,6 +255,11 @@ mod tests {
         assert!(!options.event_index && options.measure_recording);
         assert_eq!((options.strategy, options.timeout), (TableStrategy::Direct, Duration::from_millis(1500)));
         assert!(parse("--event-idx").unwrap().event_index);
+        let packed = parse("--packed --queue-size 100 --in-order --mergeable off --notification-data").unwrap();
+        assert_eq!((packed.format, packed.queue_size), (Format::Packed, 100));
+        assert!(packed.in_order && !packed.mergeable && packed.notification_data);
+        let plain = parse("").unwrap();
+        assert!(plain.format == Format::Split && !plain.in_order && plain.mergeable && !plain.notification_data);
         assert_eq!(parse("--table alloc").unwrap().strategy, TableStrategy::PlainAllocation);
         assert!(!parse("--record a.vqt --no-measure-recording").unwrap().measure_recording);
         assert_eq!(parse("--device-option indirect_desc=off").unwrap().device_options, ["indirect_desc=off"]);
@@ -230,7 +270,9 @@ mod tests {
         let cases = [
             ("--packets 0", "1..=1000000000"),
             ("--queue-size 100", "power of two"),
-            ("--queue-size 65536", "power of two"),
+            ("--queue-size 65536", "from 1 to 32768"),
+            ("--queue-size 0 --packed", "from 1 to 32768"),
+            ("--mergeable off --receive-bytes 1000", "do not fit"),
             ("--queue-size 2", "--elements 3 is more than the queue size of 2"),
             ("--elements 0", "1..=64"),
             ("--table hash", "possible values: none, alloc, list"),

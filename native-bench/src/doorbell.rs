@@ -26,6 +26,16 @@ pub struct Doorbells {
     addresses: [u64; 2],
     eventfds: Option<[OwnedFd; 2]>,
     reason: String,
+    with_data: bool,
+}
+
+/// What is written to a doorbell.
+enum Value {
+    /// The queue's number.
+    Queue(u16),
+    /// The queue's number, and the next position in the upper half: 15 bits of it and, highest, the wrap counter, or
+    /// the highest bit of avail.idx (2.9 "Driver Notifications").
+    WithData(u32),
 }
 
 /// An eventfd of QEMU's: the descriptor's number there, and the kernel's number of the eventfd.
@@ -38,7 +48,7 @@ pub struct ForeignEventFd {
 impl Doorbells {
     /// Doorbells at `addresses` (receive, transmit), rung through qtest because of `reason`.
     pub fn through_qtest(addresses: [u64; 2], reason: String) -> Self {
-        Doorbells { addresses, eventfds: None, reason }
+        Doorbells { addresses, eventfds: None, reason, with_data: false }
     }
 
     /// Duplicates the eventfds that process `id` made since it had those of `before`: one for each of the device's
@@ -47,17 +57,26 @@ impl Doorbells {
         match duplicate(id, before, queues) {
             Ok(eventfds) => {
                 let reason = "QEMU waits on eventfds, which could be duplicated".into();
-                Doorbells { addresses, eventfds: Some(eventfds), reason }
+                Doorbells { addresses, eventfds: Some(eventfds), reason, with_data: false }
             }
             Err(error) => Self::through_qtest(addresses, error.to_string()),
         }
     }
 
-    /// Rings. The device may not have heard it yet when this returns.
-    pub fn ring(&self, bell: Bell, qtest: &mut Qtest) -> Result<(), QtestError> {
+    /// Doorbells whose notifications carry data, since `NOTIFICATION_DATA` was negotiated. An eventfd carries none.
+    pub fn with_data(addresses: [u64; 2]) -> Self {
+        let reason = "notifications carry data, which an eventfd does not".into();
+        Doorbells { with_data: true, ..Self::through_qtest(addresses, reason) }
+    }
+
+    /// Rings. The device may not have heard it yet when this returns. `next_available` is the driver's next position,
+    /// which is heard only where notifications carry data.
+    pub fn ring(&self, bell: Bell, next_available: u16, qtest: &mut Qtest) -> Result<(), QtestError> {
         let Some(eventfds) = &self.eventfds else {
-            let (address, queue) = self.of(bell);
-            return qtest.post_write_u16(address, queue);
+            return match self.of(bell, next_available) {
+                (address, Value::Queue(queue)) => qtest.post_write_u16(address, queue),
+                (address, Value::WithData(value)) => qtest.post_write_u32(address, value),
+            };
         };
         let [receive, transmit] = eventfds;
         let eventfd = match bell {
@@ -75,9 +94,16 @@ impl Doorbells {
     }
 
     /// Rings through qtest and waits for the answer.
-    pub fn ring_surely(&self, bell: Bell, qtest: &mut Qtest) -> Result<(), QtestError> {
-        let (address, queue) = self.of(bell);
-        qtest.write_u16(address, queue)
+    pub fn ring_surely(
+        &self,
+        bell: Bell,
+        next_available: u16,
+        qtest: &mut Qtest,
+    ) -> Result<(), QtestError> {
+        match self.of(bell, next_available) {
+            (address, Value::Queue(queue)) => qtest.write_u16(address, queue),
+            (address, Value::WithData(value)) => qtest.write_u32(address, value),
+        }
     }
 
     /// From now on through qtest, because of `reason`.
@@ -97,13 +123,15 @@ impl Doorbells {
         &self.reason
     }
 
-    /// Address and value to write (4.1.5.2: the queue's number).
-    fn of(&self, bell: Bell) -> (u64, u16) {
+    /// Address and value to write (4.1.5.2 "Available Buffer Notifications").
+    fn of(&self, bell: Bell, next_available: u16) -> (u64, Value) {
         let [receive, transmit] = self.addresses;
-        match bell {
+        let (address, queue) = match bell {
             Bell::Receive => (receive, crate::net::RECEIVE_QUEUE),
             Bell::Transmit => (transmit, crate::net::TRANSMIT_QUEUE),
-        }
+        };
+        let with_data = Value::WithData(u32::from(queue) | u32::from(next_available) << 16);
+        (address, if self.with_data { with_data } else { Value::Queue(queue) })
     }
 }
 

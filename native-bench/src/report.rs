@@ -17,7 +17,7 @@ pub(crate) fn render(report: &Report) -> String {
         "QEMU",
         format!("{} ({}, found by {})", report.qemu.version, report.qemu.path.display(), report.qemu.by),
     );
-    text.line("queues", format!("split, {} descriptors, {}", queue.size, queue.strategy));
+    text.line("queues", format!("{}, {} descriptors, {}", queue.format, queue.size, queue.strategy));
     text.line(
         "buffers",
         format!(

@@ -86,7 +86,15 @@ impl Qtest {
 
     /// Sends a 16-bit write without waiting for its answer.
     pub fn post_write_u16(&mut self, address: u64, value: u16) -> Result<(), QtestError> {
-        let command = format!("writew {address:#x} {value:#x}\n");
+        self.post(format!("writew {address:#x} {value:#x}\n"))
+    }
+
+    /// Sends a 32-bit write without waiting for its answer.
+    pub fn post_write_u32(&mut self, address: u64, value: u32) -> Result<(), QtestError> {
+        self.post(format!("writel {address:#x} {value:#x}\n"))
+    }
+
+    fn post(&mut self, command: String) -> Result<(), QtestError> {
         self.send(command.trim_end(), command.as_bytes())?;
         self.pending += 1;
         if self.pending >= MOST_PENDING { self.collect() } else { Ok(()) }
@@ -95,7 +103,7 @@ impl Qtest {
     /// Reads the answers of all that was posted.
     fn collect(&mut self) -> Result<(), QtestError> {
         while self.pending > 0 {
-            self.answer("writew")?;
+            self.answer("write to a doorbell")?;
             self.pending -= 1;
         }
         Ok(())

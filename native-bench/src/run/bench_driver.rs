@@ -1,20 +1,18 @@
 //! The driver as the run uses it: bare, or with its calls recorded.
 
+use super::driver_state::DriverState;
 use crate::{Error, system::GuestMemory};
 use ring_core::{
-    driver::{Driver, SplitDriver, SplitDriverState},
+    driver::{Driver, PackedDriver, SplitDriver},
     indirect::{Counted, TableSource, TableStatistics},
     trace::RecordedDriver,
 };
 use std::io::Write;
 
-/// A split driver whose tables are counted.
-pub(super) type Bare<T> = SplitDriver<Counted<T>>;
-
 /// What a run asks of a driver beyond [`Driver`].
 pub(super) trait BenchDriver: Driver {
     /// The private counters.
-    fn state(&self) -> SplitDriverState;
+    fn state(&self) -> DriverState;
     /// What its tables cost so far.
     fn tables(&self) -> TableStatistics;
     /// A quiet moment: nothing that was used waits to be reaped, and the device has nothing to do. Returns whether it
@@ -22,9 +20,9 @@ pub(super) trait BenchDriver: Driver {
     fn quiet(&mut self, memory: &GuestMemory) -> Result<bool, Error>;
 }
 
-impl<T: TableSource> BenchDriver for Bare<T> {
-    fn state(&self) -> SplitDriverState {
-        SplitDriver::state(self)
+impl<T: TableSource> BenchDriver for SplitDriver<Counted<T>> {
+    fn state(&self) -> DriverState {
+        DriverState::Split(SplitDriver::state(self))
     }
     fn tables(&self) -> TableStatistics {
         SplitDriver::tables(self).statistics()
@@ -34,14 +32,30 @@ impl<T: TableSource> BenchDriver for Bare<T> {
     }
 }
 
-impl<T: TableSource, W: Write, C: FnMut() -> u64> BenchDriver for RecordedDriver<Bare<T>, W, C> {
-    fn state(&self) -> SplitDriverState {
+impl<T: TableSource> BenchDriver for PackedDriver<Counted<T>> {
+    fn state(&self) -> DriverState {
+        DriverState::Packed(PackedDriver::state(self))
+    }
+    fn tables(&self) -> TableStatistics {
+        PackedDriver::tables(self).statistics()
+    }
+    fn quiet(&mut self, _: &GuestMemory) -> Result<bool, Error> {
+        Ok(false)
+    }
+}
+
+impl<D: BenchDriver, W: Write, C: FnMut() -> u64> BenchDriver for RecordedDriver<D, W, C> {
+    fn state(&self) -> DriverState {
         self.driver().state()
     }
     fn tables(&self) -> TableStatistics {
-        BenchDriver::tables(self.driver())
+        self.driver().tables()
     }
     fn quiet(&mut self, memory: &GuestMemory) -> Result<bool, Error> {
-        Ok(self.checkpoint(memory)?)
+        match self.state() {
+            DriverState::Split(_) => Ok(self.checkpoint(memory)?),
+            // A checkpoint is of a split ring's fields so far.
+            DriverState::Packed(_) => Ok(false),
+        }
     }
 }

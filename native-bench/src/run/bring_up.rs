@@ -14,7 +14,7 @@ use crate::{
 };
 use ring_core::{
     indirect::TableStrategy,
-    spec::{Features, feature},
+    spec::{Features, Format, feature},
 };
 use std::sync::atomic::AtomicBool;
 
@@ -27,9 +27,23 @@ pub(super) struct Found {
 
 /// The features that the run is for.
 fn wanted(options: &Options) -> Features {
-    let event_index = if options.event_index { feature::EVENT_IDX } else { 0 };
-    let indirect = if options.strategy == TableStrategy::Direct { 0 } else { feature::INDIRECT_DESC };
-    Features(feature::VERSION_1 | net_feature::MRG_RXBUF | event_index | indirect)
+    let chosen = [
+        (options.strategy != TableStrategy::Direct, feature::INDIRECT_DESC),
+        (options.event_index, feature::EVENT_IDX),
+        (options.format == Format::Packed, feature::RING_PACKED),
+        (options.in_order, feature::IN_ORDER),
+        (options.notification_data, feature::NOTIFICATION_DATA),
+        (options.mergeable, net_feature::MRG_RXBUF),
+    ];
+    let chosen = chosen.into_iter().filter(|(is_chosen, _)| *is_chosen).map(|(_, bit)| bit);
+    Features(chosen.fold(feature::VERSION_1, |features, bit| features | bit))
+}
+
+/// The properties of QEMU's device without which it would not offer them, and those that were asked for.
+fn device_options(options: &Options) -> Vec<String> {
+    let needed = [(options.format == Format::Packed, "packed=on"), (options.in_order, "in_order=on")];
+    let needed = needed.into_iter().filter(|(is_needed, _)| *is_needed).map(|(_, option)| option.into());
+    needed.chain(options.device_options.iter().cloned()).collect()
 }
 
 /// Starts QEMU and brings its network device up, with its two queues at the addresses of `map`.
@@ -40,7 +54,7 @@ pub(super) fn bring_up<'a>(
 ) -> Result<(Machine<'a>, Found), Error> {
     let located = locate(options.qemu.as_deref()).map_err(crate::qemu::QemuError::from)?;
     let settings = Settings {
-        device_options: options.device_options.clone(),
+        device_options: device_options(options),
         timeout: options.timeout,
         ..Settings::default()
     };
@@ -71,14 +85,19 @@ fn bring_up_device(
     let negotiated = negotiate(&mut config, wanted(options), names, options.timeout)?;
     let queues =
         [("receive", RECEIVE_QUEUE, map.receive.layout), ("transmit", TRANSMIT_QUEUE, map.transmit.layout)];
+    let doorbell_bytes = if options.notification_data { 4 } else { 2 };
     let mut doorbells = [0; 2];
     for (place, (name, index, layout)) in doorbells.iter_mut().zip(queues) {
-        *place = set_up_queue(&mut config, &regions, &QueueSetup { name, index, layout })?;
+        *place = set_up_queue(&mut config, &regions, &QueueSetup { name, index, layout, doorbell_bytes })?;
     }
     let queues = config.queues()?;
     config.set_status(ACKNOWLEDGE | DRIVER | FEATURES_OK | DRIVER_OK)?;
     // The answer means that the device has acted on DRIVER_OK, and made its eventfds.
     config.status()?;
-    let doorbells = Doorbells::duplicate(doorbells, qemu.id(), &eventfds, queues);
+    let doorbells = if options.notification_data {
+        Doorbells::with_data(doorbells)
+    } else {
+        Doorbells::duplicate(doorbells, qemu.id(), &eventfds, queues)
+    };
     Ok((regions, negotiated, doorbells))
 }

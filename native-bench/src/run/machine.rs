@@ -1,6 +1,9 @@
 //! The device in its machine, and waiting for it.
 
-use super::stall::{Stall, shared_fields};
+use super::{
+    driver_state::DriverState,
+    stall::{Stall, shared_fields},
+};
 use crate::{
     Error,
     doorbell::{Bell, Doorbells},
@@ -13,7 +16,7 @@ use crate::{
         status::{DEVICE_NEEDS_RESET, Status},
     },
 };
-use ring_core::{driver::SplitDriverState, spec::Layout};
+use ring_core::spec::Layout;
 use std::{
     sync::atomic::{AtomicBool, Ordering},
     time::{Duration, Instant},
@@ -72,8 +75,9 @@ impl Machine<'_> {
         self.qemu.memory.clone()
     }
 
-    pub(super) fn ring(&mut self, bell: Bell) -> Result<(), Error> {
-        Ok(self.doorbells.ring(bell, &mut self.qemu.qtest)?)
+    /// Rings a queue's doorbell; `next_available` is what the driver says of it.
+    pub(super) fn ring(&mut self, bell: Bell, next_available: u16) -> Result<(), Error> {
+        Ok(self.doorbells.ring(bell, next_available, &mut self.qemu.qtest)?)
     }
 
     /// The device's status byte.
@@ -104,7 +108,7 @@ impl Machine<'_> {
         &mut self,
         watch: &mut Watch,
         waiting: Waiting<'_>,
-        driver: impl Fn() -> SplitDriverState,
+        driver: impl Fn() -> DriverState,
     ) -> Result<(), Error> {
         std::thread::yield_now();
         watch.looks += 1;
@@ -127,13 +131,13 @@ impl Machine<'_> {
         watch: &mut Watch,
         waited: Duration,
         waiting: Waiting<'_>,
-        driver: SplitDriverState,
+        driver: DriverState,
     ) -> Result<(), Error> {
         self.qemu.check("while packets were on their way")?;
         self.check_status()?;
         let Waiting { queue, waiting_for, bell, layout } = waiting;
         if waited > self.timeout {
-            let fields = shared_fields(&self.qemu.memory, layout);
+            let fields = shared_fields(&self.qemu.memory, layout, &driver);
             let (status, repeated) = (self.status().ok(), watch.repeated);
             return Err(
                 Box::new(Stall { queue, waiting_for, waited, driver, fields, status, repeated }).into()
@@ -141,7 +145,7 @@ impl Machine<'_> {
         }
         if watch.repeated == 0 && waited > REPEAT.min(self.timeout / 2) {
             watch.repeated += 1;
-            self.doorbells.ring_surely(bell, &mut self.qemu.qtest)?;
+            self.doorbells.ring_surely(bell, driver.next_available(), &mut self.qemu.qtest)?;
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use super::options::{Options, Scenario};
 use crate::net::{BufferPool, HEADER_LENGTH};
 use ring_core::{
-    spec::{DESCRIPTOR_SIZE, Format, Layout},
+    spec::{DESCRIPTOR_SIZE, Layout},
     trace::MemoryRange,
 };
 
@@ -43,7 +43,7 @@ impl MemoryMap {
 /// A queue from `base` on, whose buffers have up to `elements` elements and `capacity` bytes.
 fn queue(options: &Options, base: u64, elements: u16, capacity: u32) -> QueueMemory {
     let layout = Layout::contiguous(options.queue_size, base);
-    let areas = layout.areas(Format::Split);
+    let areas = layout.areas(options.format);
     let end = areas.iter().map(|area| area.address + area.length).max().unwrap_or(base).next_multiple_of(64);
     let largest = options.strategy.largest_table(elements);
     // Up to twice a table's size goes to its size class. In a mixed run each slot may have had tables of every class
@@ -59,23 +59,27 @@ fn queue(options: &Options, base: u64, elements: u16, capacity: u32) -> QueueMem
 mod tests {
     use super::*;
     use crate::run::tests::options;
-    use ring_core::indirect::TableStrategy;
+    use ring_core::{indirect::TableStrategy, spec::Format};
 
     #[test]
     fn parts_are_apart_and_inside() {
         for strategy in
             [TableStrategy::Direct, TableStrategy::PlainAllocation, TableStrategy::ListCache { threshold: 4 }]
         {
-            for (queue_size, scenario) in
-                [(1, Scenario::Uniform), (256, Scenario::Uniform), (16, Scenario::Mixed)]
-            {
-                let map = MemoryMap::of(&Options { strategy, queue_size, scenario, ..options() });
+            for (queue_size, scenario, format) in [
+                (1, Scenario::Uniform, Format::Split),
+                (256, Scenario::Uniform, Format::Split),
+                (16, Scenario::Mixed, Format::Split),
+                (255, Scenario::Uniform, Format::Packed),
+                (3, Scenario::Mixed, Format::Packed),
+            ] {
+                let map = MemoryMap::of(&Options { strategy, queue_size, scenario, format, ..options() });
                 let mut parts = Vec::new();
                 for queue in [&map.receive, &map.transmit] {
                     parts.extend(
                         queue
                             .layout
-                            .areas(Format::Split)
+                            .areas(format)
                             .map(|area| (area.address, area.address + area.length)),
                     );
                     parts.push((queue.tables.base, queue.tables.base + queue.tables.length));

@@ -2,6 +2,7 @@
 
 mod bench_driver;
 mod bring_up;
+mod driver_state;
 mod figures;
 mod machine;
 mod memory_map;
@@ -10,12 +11,14 @@ mod queue;
 mod receive;
 mod recording;
 mod report;
+mod ring_format;
 mod stall;
 #[cfg(test)]
 mod tests;
 mod transmit;
 mod workload;
 
+pub use driver_state::DriverState;
 pub use figures::{DriverTicks, Ticks};
 pub use options::{Options, Scenario};
 pub use queue::Kicks;
@@ -29,16 +32,17 @@ use crate::{
     net::feature as net_feature,
     record_file::PartialFile,
 };
-use bench_driver::{Bare, BenchDriver};
+use bench_driver::BenchDriver;
 use bring_up::{Found, bring_up};
 use machine::Machine;
 use memory_map::MemoryMap;
 use receive::Receive;
 use recording::Recording;
+use ring_format::{Packed, RingFormat, Split};
 use ring_core::{
     QueueConfig,
-    driver::SplitDriver,
-    indirect::{AnyTableSource, Counted, TableArena, TableSource, TableVisitor},
+    indirect::{AnyTableSource, TableArena, TableSource, TableVisitor},
+    spec::Format,
     trace::MemoryRange,
 };
 use std::{sync::atomic::AtomicBool, time::Instant};
@@ -82,7 +86,7 @@ pub fn run(
     options.strategy.visit(WithTables { options, interrupted, progress })
 }
 
-/// Has a copy of the whole run for each strategy, so that the figures hold no choice between them.
+/// Has a copy of the whole run for each strategy and format, so that the figures hold no choice between them.
 struct WithTables<'a> {
     options: &'a Options,
     interrupted: &'a AtomicBool,
@@ -96,11 +100,15 @@ impl TableVisitor for WithTables<'_> {
         make: impl Fn(TableArena) -> T + 'static,
     ) -> Self::Output {
         let WithTables { options, interrupted, progress } = self;
-        run_with(options, interrupted, progress, |range| make(TableArena::new(range.base, range.length)))
+        let tables = |range: MemoryRange| make(TableArena::new(range.base, range.length));
+        match options.format {
+            Format::Split => run_with::<Split, T>(options, interrupted, progress, tables),
+            Format::Packed => run_with::<Packed, T>(options, interrupted, progress, tables),
+        }
     }
 }
 
-fn run_with<T: TableSource>(
+fn run_with<F: RingFormat, T: TableSource>(
     options: &Options,
     interrupted: &AtomicBool,
     progress: &mut dyn FnMut(Progress),
@@ -118,7 +126,7 @@ fn run_with<T: TableSource>(
     let (mut machine, found) = bring_up(options, &map, interrupted)?;
     let qemu = format!("QEMU {} ({})", machine.qemu.version, found.located.path.display());
     progress(Progress::Ready { qemu, doorbell: machine.doorbells.to_string() });
-    let result = Run { options, map: &map, found: &found, progress }.go(&mut machine, record, tables);
+    let result = Run { options, map: &map, found: &found, progress }.go::<F, T>(&mut machine, record, tables);
     result.map_err(|error| machine.qemu.explain_any("while packets were on their way", error))
 }
 
@@ -141,7 +149,7 @@ struct Queues {
 }
 
 impl Run<'_> {
-    fn go<T: TableSource>(
+    fn go<F: RingFormat, T: TableSource>(
         mut self,
         machine: &mut Machine<'_>,
         record: Option<RecordTo<'_>>,
@@ -149,11 +157,8 @@ impl Run<'_> {
     ) -> Result<Report, Error> {
         let (options, map) = (self.options, self.map);
         let features = self.found.negotiated.accepted;
-        let driver = |memory: &memory_map::QueueMemory| -> Result<Bare<T>, Error> {
-            Ok(SplitDriver::new(
-                &QueueConfig::new(memory.layout, features),
-                Counted::new(tables(memory.tables)),
-            )?)
+        let driver = |memory: &memory_map::QueueMemory| {
+            F::driver(&QueueConfig::new(memory.layout, features), tables(memory.tables))
         };
         let mut receive_driver = driver(&map.receive)?;
         let mut transmit_driver = driver(&map.transmit)?;
@@ -258,6 +263,7 @@ impl Run<'_> {
                 by: located.by,
             },
             queue: QueueFacts {
+                format: options.format,
                 size: options.queue_size,
                 elements: options.most_elements(),
                 receive_elements: options.receive_elements,

@@ -1,7 +1,7 @@
 //! What is run.
 
 use crate::net::Sizes;
-use ring_core::indirect::TableStrategy;
+use ring_core::{indirect::TableStrategy, spec::Format};
 use std::{path::PathBuf, time::Duration};
 
 /// The shape of the work.
@@ -38,8 +38,16 @@ pub struct Options {
     pub receive_bytes: u32,
     /// Where tables come from.
     pub strategy: TableStrategy,
+    /// The rings' format.
+    pub format: Format,
     /// Whether notifications are suppressed by event index.
     pub event_index: bool,
+    /// Whether the device uses buffers in the order in which they were made available.
+    pub in_order: bool,
+    /// Whether a packet may take several receive buffers.
+    pub mergeable: bool,
+    /// Whether notifications to the device carry the driver's next position.
+    pub notification_data: bool,
     /// Packets made available at once.
     pub batch: usize,
     /// The shape of the work.

@@ -131,7 +131,7 @@ impl Queue {
         let published = now();
         let notify = driver.notify(memory, &mut NoProbe).map_err(|fault| self.fault(fault))?;
         if notify.needed {
-            machine.ring(self.bell)?;
+            machine.ring(self.bell, driver.next_available())?;
             self.kicks.sent += 1;
         } else {
             self.kicks.suppressed += 1;

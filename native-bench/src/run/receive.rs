@@ -24,6 +24,8 @@ pub(super) struct Receive {
     workload: Workload,
     elements: u16,
     capacity: u32,
+    // Whether the header says how many buffers its packet takes; else it is always one.
+    mergeable: bool,
     next_buffer: u64,
     /// Packets sent into the device.
     pub(super) sent: u64,
@@ -43,6 +45,7 @@ impl Receive {
             workload: Workload::new(options, options.receive_elements, 2),
             elements: options.receive_elements,
             capacity: options.receive_bytes,
+            mergeable: options.mergeable,
             next_buffer: 0,
             sent: 0,
             verified: 0,
@@ -154,7 +157,7 @@ impl Receive {
             for index in 0..expected {
                 let Some((slot, buffer)) = buffers.next() else { break };
                 let from = if index == 0 { u64::from(HEADER_LENGTH) } else { 0 };
-                if index == 0 {
+                if index == 0 && self.mergeable {
                     let got = self.queue.pool.num_buffers(memory, *slot)?;
                     if got != expected {
                         return Err(PacketError::NumBuffers { direction, packet, expected, got }.into());

@@ -1,7 +1,7 @@
 //! Recording a run, and what that costs.
 
 use super::{
-    bench_driver::{Bare, BenchDriver},
+    bench_driver::BenchDriver,
     bring_up::Found,
     figures::{DriverFigures, DriverTicks},
     machine::Machine,
@@ -18,7 +18,6 @@ use crate::{
 };
 use ring_core::{
     QueueConfig, Side,
-    indirect::TableSource,
     trace::{Header, QueueHeader, RecordedDriver, Source, TRACE_VERSION, TraceWriter},
 };
 use serde::Serialize;
@@ -75,7 +74,7 @@ pub const RECORDING_BOUND: f64 = 15.0;
 const PAIRS: usize = 20;
 
 type Output = BufWriter<File>;
-type Recorder<T, C> = RecordedDriver<Bare<T>, Output, C>;
+type Recorder<D, C> = RecordedDriver<D, Output, C>;
 
 /// A trace that is being written, and the file it goes to.
 pub(super) struct Recording {
@@ -94,11 +93,11 @@ impl Recording {
     }
 
     /// The two drivers, their calls recorded from now on.
-    pub(super) fn wrap<T: TableSource>(
+    pub(super) fn wrap<D: BenchDriver>(
         &self,
-        receive: Bare<T>,
-        transmit: Bare<T>,
-    ) -> io::Result<[Recorder<T, impl FnMut() -> u64 + use<T>>; 2]> {
+        receive: D,
+        transmit: D,
+    ) -> io::Result<[Recorder<D, impl FnMut() -> u64 + use<D>>; 2]> {
         let start = self.start;
         let clock = move || clock::now().saturating_sub(start);
         let writer =
@@ -166,12 +165,12 @@ pub(super) fn header(
 
 /// Runs rounds recorded and not recorded in turn, on queues that already run. The recordings go to a file without a
 /// name and are not kept. `done` is told after each pair.
-pub(super) fn measure_cost<T: TableSource>(
+pub(super) fn measure_cost<D: BenchDriver>(
     options: &Options,
     header: &Header,
     machine: &mut Machine<'_>,
     queues: (&mut Receive, &mut Transmit),
-    drivers: (Bare<T>, Bare<T>),
+    drivers: (D, D),
     mut done: impl FnMut(usize, usize),
 ) -> Result<Option<RecordingCost>, Error> {
     let (receive, transmit) = queues;

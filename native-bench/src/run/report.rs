@@ -6,7 +6,10 @@ use super::{
     recording::{Recorded, RecordingCost},
 };
 use crate::{cpus::Pinning, measure::Spread};
-use ring_core::indirect::{TableStatistics, TableStrategy};
+use ring_core::{
+    indirect::{TableStatistics, TableStrategy},
+    spec::Format,
+};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -49,6 +52,8 @@ pub struct QemuFacts {
 /// What was asked for and agreed on.
 #[derive(Clone, Debug, Serialize)]
 pub struct QueueFacts {
+    /// Split or packed.
+    pub format: Format,
     /// Descriptors of each queue.
     pub size: u16,
     /// Elements of a transmit buffer; the most, in a mixed run.

@@ -1,16 +1,19 @@
 //! What the run's tests share, and a device that misbehaves.
 
 use super::{
-    Options, Scenario, bench_driver::Bare, bring_up::bring_up, machine::Machine, memory_map::MemoryMap,
+    DriverState, Options, Scenario,
+    bring_up::bring_up,
+    machine::Machine,
+    memory_map::MemoryMap,
+    ring_format::{RingFormat, Split},
     transmit::Transmit,
 };
 use crate::{Error, doorbell::Bell, net::Sizes};
 use ring_core::{
     QueueConfig,
-    driver::SplitDriver,
-    indirect::{Counted, Direct, TableStrategy},
+    indirect::{Direct, TableStrategy},
     memory::{Memory, Ordering},
-    spec::split::Cell,
+    spec::{Format, split::Cell},
 };
 use std::{sync::atomic::AtomicBool, time::Duration};
 
@@ -23,7 +26,11 @@ pub(super) fn options() -> Options {
         receive_elements: 2,
         receive_bytes: 1600,
         strategy: TableStrategy::ListCache { threshold: 4 },
+        format: Format::Split,
         event_index: true,
+        in_order: false,
+        mergeable: true,
+        notification_data: false,
         batch: 64,
         scenario: Scenario::Uniform,
         sizes: Sizes::default(),
@@ -53,7 +60,7 @@ fn have_qemu() -> bool {
 }
 
 /// A device that is ready, and the driver of its transmit queue.
-fn ready(interrupted: &AtomicBool) -> (Machine<'_>, Transmit, Bare<Direct>) {
+fn ready(interrupted: &AtomicBool) -> (Machine<'_>, Transmit, <Split as RingFormat>::Driver<Direct>) {
     let options = Options { timeout: Duration::from_millis(1200), ..options() };
     let map = MemoryMap::of(&options);
     let (machine, found) = bring_up(&options, &map, interrupted).unwrap();
@@ -61,7 +68,7 @@ fn ready(interrupted: &AtomicBool) -> (Machine<'_>, Transmit, Bare<Direct>) {
     (
         machine,
         Transmit::new(&options, &map.transmit),
-        SplitDriver::new(&config, Counted::new(Direct)).unwrap(),
+        Split::driver(&config, Direct).unwrap(),
     )
 }
 
@@ -77,7 +84,8 @@ fn a_device_that_does_nothing_more_is_a_stall() {
     let error =
         transmit.queue.wait(&mut driver, &mut machine, &memory, 1, "what was never sent").unwrap_err();
     let Error::Stalled(stall) = &error else { panic!("{error}") };
-    assert_eq!((stall.driver.published_index, stall.driver.last_used, stall.repeated), (7, 7, 1));
+    let DriverState::Split(driver) = stall.driver else { panic!("{stall:?}") };
+    assert_eq!((driver.published_index, driver.last_used, stall.repeated), (7, 7, 1));
     assert!(stall.fields.contains(&("avail.idx", 7)) && stall.fields.contains(&("used.idx", 7)), "{error}");
     let text = error.to_string();
     for part in ["the transmit queue", "what was never sent", "published 7", "avail_event", "DRIVER_OK"] {
@@ -97,7 +105,7 @@ fn a_device_that_wants_a_reset_is_heard() {
     let layout = transmit.queue.layout;
     memory.store_u16(layout.address(Cell::AvailableEntry(0)), 9999, Ordering::Relaxed).unwrap();
     memory.store_u16(layout.address(Cell::AvailableIndex), 1, Ordering::Release).unwrap();
-    machine.ring(Bell::Transmit).unwrap();
+    machine.ring(Bell::Transmit, 1).unwrap();
     let error = transmit.queue.wait(&mut driver, &mut machine, &memory, 1, "a reset").unwrap_err();
     let text = error.to_string();
     assert!(matches!(error, Error::NeedsReset { .. }), "{text}");
@@ -114,7 +122,7 @@ fn a_packet_that_is_changed_on_its_way_is_found() {
     let map = MemoryMap::of(&options);
     let (mut machine, found) = bring_up(&options, &map, &interrupted).unwrap();
     let config = QueueConfig::new(map.transmit.layout, found.negotiated.accepted);
-    let mut driver: Bare<Direct> = SplitDriver::new(&config, Counted::new(Direct)).unwrap();
+    let mut driver = Split::driver(&config, Direct).unwrap();
     // Packets of another seed than the sink expects.
     let mut transmit = Transmit::new(&Options { seed: 2, ..options }, &map.transmit);
     let error = transmit.round(&mut driver, &mut machine, 1).unwrap_err();

@@ -13,6 +13,8 @@ pub struct QueueSetup {
     pub index: u16,
     /// Its size and addresses.
     pub layout: Layout,
+    /// Bytes of a notification: 2, or 4 with `NOTIFICATION_DATA` (4.1.4.4).
+    pub doorbell_bytes: u8,
 }
 
 /// Sets the queue up and enables it. Returns the address of its doorbell.
@@ -21,7 +23,7 @@ pub fn set_up_queue<B: Bus>(
     regions: &Regions,
     queue: &QueueSetup,
 ) -> Result<u64, BringUpError> {
-    let QueueSetup { name, index, layout } = *queue;
+    let QueueSetup { name, index, layout, doorbell_bytes } = *queue;
     let available = config.queues()?;
     if index >= available {
         return Err(BringUpError::NoQueue { name, index, available });
@@ -34,7 +36,7 @@ pub fn set_up_queue<B: Bus>(
     config.set_queue_size(layout.queue_size)?;
     config.set_queue_areas(layout.descriptor_area, layout.driver_area, layout.device_area)?;
     let offset = u64::from(config.queue_notify_offset()?) * u64::from(regions.notify_multiplier);
-    if offset + 2 > u64::from(regions.notify_length) {
+    if offset + u64::from(doorbell_bytes) > u64::from(regions.notify_length) {
         return Err(BringUpError::DoorbellOutside { name, offset, length: regions.notify_length });
     }
     config.enable_queue()?;

@@ -50,7 +50,7 @@ fn sets_up_a_queue_that_fits() {
         set_up_queue(
             &mut CommonConfig::new(&mut device, 0),
             &REGIONS,
-            &QueueSetup { name: "test", index, layout },
+            &QueueSetup { name: "test", index, layout, doorbell_bytes: 2 },
         )
     };
     assert_eq!(set_up(1, 32).unwrap(), 0x3004);
