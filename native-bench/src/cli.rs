@@ -255,11 +255,14 @@ mod tests {
         assert!(!options.event_index && options.measure_recording);
         assert_eq!((options.strategy, options.timeout), (TableStrategy::Direct, Duration::from_millis(1500)));
         assert!(parse("--event-idx").unwrap().event_index);
-        let packed = parse("--packed --queue-size 100 --in-order --mergeable off --notification-data").unwrap();
+        let packed =
+            parse("--packed --queue-size 100 --in-order --mergeable off --notification-data").unwrap();
         assert_eq!((packed.format, packed.queue_size), (Format::Packed, 100));
         assert!(packed.in_order && !packed.mergeable && packed.notification_data);
         let plain = parse("").unwrap();
-        assert!(plain.format == Format::Split && !plain.in_order && plain.mergeable && !plain.notification_data);
+        assert!(
+            plain.format == Format::Split && !plain.in_order && plain.mergeable && !plain.notification_data
+        );
         assert_eq!(parse("--table alloc").unwrap().strategy, TableStrategy::PlainAllocation);
         assert!(!parse("--record a.vqt --no-measure-recording").unwrap().measure_recording);
         assert_eq!(parse("--device-option indirect_desc=off").unwrap().device_options, ["indirect_desc=off"]);

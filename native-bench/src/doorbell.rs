@@ -94,12 +94,7 @@ impl Doorbells {
     }
 
     /// Rings through qtest and waits for the answer.
-    pub fn ring_surely(
-        &self,
-        bell: Bell,
-        next_available: u16,
-        qtest: &mut Qtest,
-    ) -> Result<(), QtestError> {
+    pub fn ring_surely(&self, bell: Bell, next_available: u16, qtest: &mut Qtest) -> Result<(), QtestError> {
         match self.of(bell, next_available) {
             (address, Value::Queue(queue)) => qtest.write_u16(address, queue),
             (address, Value::WithData(value)) => qtest.write_u32(address, value),

@@ -7,10 +7,13 @@ use ring_core::{
     Fault, QueueConfig, Segment,
     device::{Chain, Device, PackedDevice, SplitDevice},
     driver::{AddError, Driver, PackedDriver, SplitDriver},
-    indirect::TableStrategy,
-    memory::OwnedMemory,
+    indirect::{Direct, TableStrategy},
+    memory::{Memory, Ordering, OwnedMemory},
     probe::NoProbe,
-    spec::{Features, Layout, feature},
+    spec::{
+        Features, Layout, feature,
+        packed::{self, Descriptor, Position},
+    },
 };
 
 fn check(mut driver: impl Driver, mut device: impl Device) {
@@ -50,6 +53,29 @@ fn check(mut driver: impl Driver, mut device: impl Device) {
             unreachable!("more than 2^32 bytes")
         };
         assert_eq!(fault.rule_id(), Some("B-LONG"));
+    }
+}
+
+/// QEMU never sets WRITE in a used descriptor, and tells the length there all the same.
+#[test]
+fn a_length_without_the_write_flag_counts_where_it_can_be_one() {
+    let layout = Layout::contiguous(4, 0x1000);
+    let config = QueueConfig::new(layout, Features(feature::RING_PACKED));
+    let memory = OwnedMemory::new(0x1000, 0x1000);
+    let mut driver = PackedDriver::new(&config, Direct).unwrap();
+    let segment = [Segment { address: 0x10_0000, length: 100 }];
+    let mut position = Position::START;
+    let cases: [(&[Segment], &[Segment], u32, u32); 4] =
+        [(&[], &segment, 60, 60), (&[], &segment, 101, 0), (&segment, &[], 60, 0), (&segment, &[], 0, 0)];
+    for (readable, writable, written, expected) in cases {
+        let id = driver.add(&memory, &mut NoProbe, 7, readable, writable).unwrap();
+        driver.publish(&memory, &mut NoProbe).unwrap();
+        let used = Descriptor { address: 0, length: written, id, flags: position.used_bits() };
+        let slot = layout.address(packed::Cell::Descriptor(position.index));
+        memory.store_u64(slot + 8, used.to_words()[1], Ordering::Release).unwrap();
+        let used = driver.reap(&memory, &mut NoProbe).unwrap().unwrap();
+        assert_eq!((used.token, used.length), (7, expected));
+        position = position.advance(1, 4);
     }
 }
 

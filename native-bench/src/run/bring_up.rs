@@ -53,11 +53,8 @@ pub(super) fn bring_up<'a>(
     interrupted: &'a AtomicBool,
 ) -> Result<(Machine<'a>, Found), Error> {
     let located = locate(options.qemu.as_deref()).map_err(crate::qemu::QemuError::from)?;
-    let settings = Settings {
-        device_options: device_options(options),
-        timeout: options.timeout,
-        ..Settings::default()
-    };
+    let settings =
+        Settings { device_options: device_options(options), timeout: options.timeout, ..Settings::default() };
     let mut qemu = Qemu::start(&located, &settings, map.bytes)?;
     let pinning = cpus::pin(qemu.id());
     match bring_up_device(options, map, &mut qemu) {

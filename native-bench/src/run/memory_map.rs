@@ -77,10 +77,7 @@ mod tests {
                 let mut parts = Vec::new();
                 for queue in [&map.receive, &map.transmit] {
                     parts.extend(
-                        queue
-                            .layout
-                            .areas(format)
-                            .map(|area| (area.address, area.address + area.length)),
+                        queue.layout.areas(format).map(|area| (area.address, area.address + area.length)),
                     );
                     parts.push((queue.tables.base, queue.tables.base + queue.tables.length));
                     parts.push((queue.pool.buffer(0), queue.pool.end()));

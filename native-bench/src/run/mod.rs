@@ -38,13 +38,13 @@ use machine::Machine;
 use memory_map::MemoryMap;
 use receive::Receive;
 use recording::Recording;
-use ring_format::{Packed, RingFormat, Split};
 use ring_core::{
     QueueConfig,
     indirect::{AnyTableSource, TableArena, TableSource, TableVisitor},
     spec::Format,
     trace::MemoryRange,
 };
+use ring_format::{Packed, RingFormat, Split};
 use std::{sync::atomic::AtomicBool, time::Instant};
 use transmit::Transmit;
 

@@ -65,11 +65,7 @@ fn ready(interrupted: &AtomicBool) -> (Machine<'_>, Transmit, <Split as RingForm
     let map = MemoryMap::of(&options);
     let (machine, found) = bring_up(&options, &map, interrupted).unwrap();
     let config = QueueConfig::new(map.transmit.layout, found.negotiated.accepted);
-    (
-        machine,
-        Transmit::new(&options, &map.transmit),
-        Split::driver(&config, Direct).unwrap(),
-    )
+    (machine, Transmit::new(&options, &map.transmit), Split::driver(&config, Direct).unwrap())
 }
 
 #[test]

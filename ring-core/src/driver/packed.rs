@@ -146,6 +146,16 @@ impl<T: TableSource> PackedDriver<T> {
         Ok(descriptor.is_used(position).then_some(descriptor))
     }
 
+    /// The length of a used descriptor without WRITE. It is reserved then (2.8.4), yet QEMU (7.2 to 10.0 at least) never sets
+    /// the flag and means the length all the same: so it counts where it can be one, and is never a fault.
+    #[inline(always)]
+    fn unmarked_length(&self, used: Descriptor) -> u32 {
+        match self.buffers.get(used.id) {
+            Some(buffer) if used.length <= buffer.writable_bytes => used.length,
+            _ => 0,
+        }
+    }
+
     /// The private state.
     pub fn state(&self) -> PackedDriverState {
         self.state
@@ -280,8 +290,8 @@ impl<T: TableSource> Driver for PackedDriver<T> {
             None => {
                 let position = self.state.next_used;
                 let Some(used) = self.used_at(memory, position)? else { return Ok(None) };
-                // Without WRITE the length is reserved (2.8.4).
-                let length = if used.has(descriptor_flag::WRITE) { used.length } else { 0 };
+                let length =
+                    if used.has(descriptor_flag::WRITE) { used.length } else { self.unmarked_length(used) };
                 let visible = self.buffers.published.wrapping_sub(self.buffers.reaped);
                 let place = || Place::PackedRing(Cell::Descriptor(position.index));
                 self.buffers.next_used(place, used.id.into(), length, visible)?
