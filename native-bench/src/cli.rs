@@ -39,15 +39,17 @@ pub(crate) enum Scenario {
     Uniform,
     /// Small rings, buffers of 1 to 6 elements, batches of any length: what is seen best.
     Mixed,
+    /// Small rings, buffers of 1 to 40 elements, every step decided by the seed: what is tested hardest.
+    Random,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct QemuArguments {
-    /// The shape of the work; `mixed` comes with smaller packets, queue and batches unless those are given.
+    /// The shape of the work; `mixed` and `random` come with smaller packets, queue and batches unless those are given.
     #[arg(long, value_enum, default_value_t = Scenario::Uniform)]
     scenario: Scenario,
 
-    /// Packets in each direction [default: 100000; 400 if mixed].
+    /// Packets in each direction [default: 100000; 400 if mixed; 2000 if random].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     packets: Option<u64>,
 
@@ -55,20 +57,20 @@ pub(crate) struct QemuArguments {
     #[arg(long, value_enum, default_value_t = Switch::Off, num_args = 0..=1, default_missing_value = "on")]
     packed: Switch,
 
-    /// Descriptors of each queue, a power of two unless packed [default: 256; 16 if mixed].
+    /// Descriptors of each queue, a power of two unless packed [default: 256; 16 if mixed; 64 if random].
     #[arg(long, value_name = "N", value_parser = queue_size)]
     queue_size: Option<u16>,
 
-    /// Elements of each transmit buffer, the packet's header being one of them; ignored if mixed.
+    /// Elements of each transmit buffer, the packet's header being one of them; ignored unless uniform.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=64))]
     elements: u16,
 
-    /// Elements of each receive buffer [default: 1; up to 3 if mixed].
+    /// Elements of each receive buffer [default: 1; up to 3 if mixed, up to 19 if random].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
     receive_elements: Option<u16>,
 
     /// Bytes of each receive buffer, the header being among them; longer packets take several buffers [default:
-    /// 2048; 512 if mixed].
+    /// 2048; 512 if mixed or random, but 2048 without `--mergeable`].
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(128..=65536))]
     receive_bytes: Option<u32>,
 
@@ -91,7 +93,11 @@ pub(crate) struct QemuArguments {
     #[arg(long, value_enum, default_value_t = Switch::Off, num_args = 0..=1, default_missing_value = "on")]
     notification_data: Switch,
 
-    /// Packets made available at once [default: 64; up to 8 if mixed].
+    /// Whether a random run resets its queues, one at a time, while they are in use.
+    #[arg(long, value_enum, default_value_t = Switch::Off, num_args = 0..=1, default_missing_value = "on")]
+    reset_queues: Switch,
+
+    /// Packets made available at once [default: 64; up to 8 if mixed, up to 16 if random].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=32768))]
     batch: Option<u32>,
 
@@ -153,19 +159,26 @@ fn device_option(text: &str) -> Result<String, String> {
 impl QemuArguments {
     /// What is to be run, or why that cannot be.
     pub(crate) fn options(&self) -> Result<run::Options, String> {
-        let mixed = self.scenario == Scenario::Mixed;
-        let or =
-            |given: Option<u64>, uniform, in_mixed| given.unwrap_or(if mixed { in_mixed } else { uniform });
-        let queue_size = or(self.queue_size.map(u64::from), 256, 16) as u16;
+        let or = |given: Option<u64>, uniform, mixed, random| {
+            given.unwrap_or(match self.scenario {
+                Scenario::Uniform => uniform,
+                Scenario::Mixed => mixed,
+                Scenario::Random => random,
+            })
+        };
+        let uniform = self.scenario == Scenario::Uniform;
+        let mergeable = self.mergeable == Switch::On;
+        let queue_size = or(self.queue_size.map(u64::from), 256, 16, 64) as u16;
         let packed = self.packed == Switch::On;
         if !packed && !queue_size.is_power_of_two() {
             return Err(format!(
                 "--queue-size {queue_size} is no power of two, which a split ring needs (B-SIZE); --packed takes any"
             ));
         }
-        let receive_elements = or(self.receive_elements.map(u64::from), 1, 3) as u16;
-        let receive_bytes = or(self.receive_bytes.map(u64::from), 2048, 512) as u32;
-        let elements = if mixed { 1 } else { self.elements };
+        let receive_elements = or(self.receive_elements.map(u64::from), 1, 3, 19) as u16;
+        let small = if mergeable { 512 } else { 2048 };
+        let receive_bytes = or(self.receive_bytes.map(u64::from), 2048, small, small) as u32;
+        let elements = if uniform { self.elements } else { 1 };
         for (option, elements) in [("--elements", elements), ("--receive-elements", receive_elements)] {
             if elements > queue_size {
                 return Err(format!(
@@ -173,15 +186,15 @@ impl QemuArguments {
                 ));
             }
         }
-        let sizes = if mixed {
-            Sizes { shortest: SHORTEST_PACKET, longest: 1000 }
-        } else {
-            Sizes { shortest: SHORTEST_PACKET, longest: LONGEST_PACKET }
-        };
+        let longest = if uniform { LONGEST_PACKET } else { 1000 };
+        if self.reset_queues == Switch::On && self.scenario != Scenario::Random {
+            return Err("--reset-queues is for --scenario random".into());
+        }
+        let sizes = Sizes { shortest: SHORTEST_PACKET, longest };
         let buffers = (sizes.longest as u32 + HEADER_LENGTH).div_ceil(receive_bytes);
         let strategy = self.tables.strategy(queue_size)?;
         let held = if strategy == TableStrategy::Direct { queue_size / receive_elements } else { queue_size };
-        if buffers > 1 && self.mergeable == Switch::Off {
+        if buffers > 1 && !mergeable {
             return Err(format!(
                 "a packet of {} bytes and its header do not fit into --receive-bytes {receive_bytes}, and --mergeable is off",
                 sizes.longest
@@ -194,7 +207,7 @@ impl QemuArguments {
             ));
         }
         Ok(run::Options {
-            packets: or(self.packets, 100_000, 400),
+            packets: or(self.packets, 100_000, 400, 2000),
             queue_size,
             elements,
             receive_elements,
@@ -203,10 +216,15 @@ impl QemuArguments {
             format: if packed { Format::Packed } else { Format::Split },
             event_index: self.event_idx == Switch::On,
             in_order: self.in_order == Switch::On,
-            mergeable: self.mergeable == Switch::On,
+            mergeable,
+            reset_queues: self.reset_queues == Switch::On,
             notification_data: self.notification_data == Switch::On,
-            batch: or(self.batch.map(u64::from), 64, 8) as usize,
-            scenario: if mixed { run::Scenario::Mixed } else { run::Scenario::Uniform },
+            batch: or(self.batch.map(u64::from), 64, 8, 16) as usize,
+            scenario: match self.scenario {
+                Scenario::Uniform => run::Scenario::Uniform,
+                Scenario::Mixed => run::Scenario::Mixed,
+                Scenario::Random => run::Scenario::Random,
+            },
             sizes,
             seed: self.seed,
             timeout: Duration::from_secs_f64(self.timeout),
@@ -214,7 +232,7 @@ impl QemuArguments {
             device_options: self.device_option.clone(),
             record: self.record.clone(),
             measure_recording: self.measure_recording
-                || self.record.is_some() && !mixed && !self.no_measure_recording,
+                || self.record.is_some() && uniform && !self.no_measure_recording,
         })
     }
 }
@@ -276,6 +294,7 @@ mod tests {
             ("--queue-size 65536", "from 1 to 32768"),
             ("--queue-size 0 --packed", "from 1 to 32768"),
             ("--mergeable off --receive-bytes 1000", "do not fit"),
+            ("--reset-queues", "is for --scenario random"),
             ("--queue-size 2", "--elements 3 is more than the queue size of 2"),
             ("--elements 0", "1..=64"),
             ("--table hash", "possible values: none, alloc, list"),

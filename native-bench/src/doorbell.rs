@@ -20,6 +20,16 @@ pub enum Bell {
     Transmit,
 }
 
+impl Bell {
+    /// The queue's number at the device.
+    pub fn queue(self) -> u16 {
+        match self {
+            Bell::Receive => crate::net::RECEIVE_QUEUE,
+            Bell::Transmit => crate::net::TRANSMIT_QUEUE,
+        }
+    }
+}
+
 /// The doorbells of a device's first two queues.
 #[derive(Debug)]
 pub struct Doorbells {
@@ -30,6 +40,7 @@ pub struct Doorbells {
 }
 
 /// What is written to a doorbell.
+#[derive(Debug, PartialEq, Eq)]
 enum Value {
     /// The queue's number.
     Queue(u16),
@@ -113,6 +124,11 @@ impl Doorbells {
         self.eventfds.is_some()
     }
 
+    /// Bytes of a notification: what a doorbell has room for.
+    pub fn bytes(&self) -> u8 {
+        if self.with_data { 4 } else { 2 }
+    }
+
     /// Why these are used.
     pub fn reason(&self) -> &str {
         &self.reason
@@ -121,10 +137,11 @@ impl Doorbells {
     /// Address and value to write (4.1.5.2 "Available Buffer Notifications").
     fn of(&self, bell: Bell, next_available: u16) -> (u64, Value) {
         let [receive, transmit] = self.addresses;
-        let (address, queue) = match bell {
-            Bell::Receive => (receive, crate::net::RECEIVE_QUEUE),
-            Bell::Transmit => (transmit, crate::net::TRANSMIT_QUEUE),
+        let address = match bell {
+            Bell::Receive => receive,
+            Bell::Transmit => transmit,
         };
+        let queue = bell.queue();
         let with_data = Value::WithData(u32::from(queue) | u32::from(next_available) << 16);
         (address, if self.with_data { with_data } else { Value::Queue(queue) })
     }
@@ -196,6 +213,18 @@ fn duplicate(_: u32, _: &[ForeignEventFd], _: u16) -> Result<[OwnedFd; 2], NotDu
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_notification_with_data_has_queue_offset_and_wrap_counter() {
+        let addresses = [0x3000, 0x3004];
+        let plain = Doorbells::through_qtest(addresses, String::new());
+        assert_eq!(plain.of(Bell::Transmit, 0x8005), (0x3004, Value::Queue(1)));
+        let with_data = Doorbells::with_data(addresses);
+        assert_eq!((plain.bytes(), with_data.bytes()), (2, 4));
+        // Bits 0 to 15 the queue, 16 to 30 next_off, 31 next_wrap (2.9).
+        assert_eq!(with_data.of(Bell::Transmit, 0x8005), (0x3004, Value::WithData(0x8005_0001)));
+        assert_eq!(with_data.of(Bell::Receive, 5), (0x3000, Value::WithData(0x0005_0000)));
+    }
 
     #[test]
     fn reads_the_number_of_an_eventfd() {

@@ -56,6 +56,38 @@ pub enum Error {
     /// A transmitted packet is not what was sent, or could not be read.
     #[error(transparent)]
     Sink(#[from] SinkError),
+    /// Buffers were lost or doubled by a reset of their queue.
+    #[error(
+        "the reset of the {queue} queue gave back {returned} different buffers; {expected} were in flight"
+    )]
+    Reset {
+        /// Which.
+        queue: &'static str,
+        /// Buffers that were in flight.
+        expected: u16,
+        /// How many different ones came back.
+        returned: usize,
+    },
+    /// Used buffers that a driver told of are not there any more.
+    #[error("{pending} buffers of the {queue} queue were used, and then only {again}")]
+    Vanished {
+        /// Which queue.
+        queue: &'static str,
+        /// How many there were.
+        pending: u16,
+        /// How many there are.
+        again: u16,
+    },
+    /// What a transmit queue's reset gave back is not what the other end lacks.
+    #[error(
+        "after the reset of the transmit queue packet {first} is the first that was not transmitted; expected {expected}"
+    )]
+    ResetPackets {
+        /// The first packet that did not arrive.
+        first: u64,
+        /// The first that the driver got back unused.
+        expected: u64,
+    },
     /// The device does nothing more.
     #[error(transparent)]
     Stalled(#[from] Box<Stall>),

@@ -46,6 +46,13 @@ pub(crate) fn render(report: &Report) -> String {
     {
         direction(&mut text, name, verb, traffic, report.clock.unit);
     }
+    if let Some(random) = &report.random {
+        text.heading("random");
+        text.line("seed", queue.seed.to_string());
+        text.line("steps", random.steps.to_string());
+        let (transmit, receive) = (random.transmit_resets, random.receive_resets);
+        text.line("resets", format!("{transmit} of the transmit queue, {receive} of the receive queue"));
+    }
     if let Some(recorded) = &report.recorded {
         text.heading("recording");
         text.line("file", recorded.file.display().to_string());
@@ -66,7 +73,7 @@ pub(crate) fn render(report: &Report) -> String {
 }
 
 fn up_to(report: &Report) -> &'static str {
-    if report.queue.scenario == "mixed" { "up to " } else { "" }
+    if report.queue.scenario == "uniform" { "" } else { "up to " }
 }
 
 fn clock(report: &Report) -> String {
@@ -88,6 +95,15 @@ fn direction(text: &mut Lines, name: &str, verb: &str, traffic: &Traffic, unit: 
         text.line(
             "WARNING",
             format!("{} kicks repeated: the device did not act on the first", kicks.repeated),
+        );
+    }
+    if kicks.unasked > 0 {
+        text.line(
+            "WARNING",
+            format!(
+                "{} kicks although the device had asked for none: it slept, and what it had asked was out of date",
+                kicks.unasked
+            ),
         );
     }
     let with = if traffic.recorded { ", recording included" } else { "" };

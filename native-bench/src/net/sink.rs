@@ -2,7 +2,7 @@
 //! never waits for the driver's side of this program.
 
 use super::packets::{PacketError, PacketPattern};
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::{
     io,
     net::Shutdown,
@@ -31,6 +31,9 @@ pub enum SinkError {
 #[derive(Debug, Default)]
 struct Shared {
     verified: AtomicU64,
+    held: AtomicBool,
+    // Whether the reader found nothing to read and waits.
+    idle: AtomicBool,
     failed: AtomicBool,
     error: Mutex<Option<SinkError>>,
 }
@@ -64,6 +67,22 @@ impl Sink {
         self.shared.verified.load(Ordering::Acquire)
     }
 
+    /// Lets packets wait unread, so that the device finds no room for more, until it is called with `false`.
+    pub fn hold(&self, held: bool) {
+        self.shared.held.store(held, Ordering::SeqCst);
+        if let Some(thread) = self.thread.as_ref().filter(|_| !held) {
+            thread.thread().unpark();
+        }
+    }
+
+    /// Whether every packet that was sent before the call has been read and verified. Not while it is held.
+    pub fn is_drained(&self) -> bool {
+        let mut wanted = [PollFd::new(&self.socket, PollFlags::IN)];
+        let nothing = matches!(poll(&mut wanted, Some(&Timespec::default())), Ok(0));
+        // In this order: what was taken out of the socket before is verified before the reader is idle again.
+        nothing && self.shared.idle.load(Ordering::SeqCst)
+    }
+
     /// The error that ended the reading, if one did; it is given out once.
     pub fn check(&self) -> Result<(), SinkError> {
         if !self.shared.failed.load(Ordering::Acquire) {
@@ -76,6 +95,7 @@ impl Sink {
 impl Drop for Sink {
     fn drop(&mut self) {
         // Wakes the thread and ends it.
+        self.hold(false);
         let _ = self.socket.shutdown(Shutdown::Both);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -87,6 +107,9 @@ fn read(socket: &UnixDatagram, pattern: PacketPattern, shared: &Shared) -> Resul
     let (mut arrived, mut scratch) = ([0; ROOM], Vec::with_capacity(ROOM));
     let mut number = 0;
     loop {
+        while shared.held.load(Ordering::SeqCst) {
+            std::thread::park();
+        }
         match socket.recv(&mut arrived) {
             Ok(length) => {
                 pattern.check(number, arrived.get(..length).unwrap_or_default(), &mut scratch)?;
@@ -95,7 +118,10 @@ fn read(socket: &UnixDatagram, pattern: PacketPattern, shared: &Shared) -> Resul
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 let mut wanted = [PollFd::new(socket, PollFlags::IN)];
-                match poll(&mut wanted, None) {
+                shared.idle.store(true, Ordering::SeqCst);
+                let polled = poll(&mut wanted, None);
+                shared.idle.store(false, Ordering::SeqCst);
+                match polled {
                     // A datagram socket that is shut down has no end to read: it hangs up.
                     Ok(_) if wanted.iter().any(|socket| socket.revents().contains(PollFlags::HUP)) => {
                         return Ok(());
@@ -144,6 +170,26 @@ mod tests {
         let error = sink.check().unwrap_err().to_string();
         assert!(error.contains("packet 5 arrived where packet 3 was due"), "{error}");
         assert_eq!(sink.verified(), 3);
+    }
+
+    #[test]
+    fn what_is_held_is_read_later() {
+        let (device, socket) = UnixDatagram::pair().unwrap();
+        let pattern = PacketPattern::new(1, Sizes::default(), Direction::Transmit);
+        let sink = Sink::start(&socket, pattern).unwrap();
+        until(|| sink.is_drained());
+        sink.hold(true);
+        let mut packet = Vec::new();
+        for number in [0, 1, 2] {
+            pattern.write(number, &mut packet);
+            device.send(&packet).unwrap();
+        }
+        assert!(!sink.is_drained());
+        assert_eq!(sink.verified(), 0);
+        sink.hold(false);
+        until(|| sink.is_drained());
+        assert_eq!(sink.verified(), 3);
+        sink.hold(true);
     }
 
     #[test]

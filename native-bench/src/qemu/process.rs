@@ -9,6 +9,7 @@ use super::{
     version::Version,
 };
 use crate::{Error, bus::Bus, memory_file, system, system::GuestMemory};
+use rustix::net::sockopt::set_socket_send_buffer_size;
 use std::{
     io,
     os::{
@@ -35,11 +36,19 @@ pub struct Settings {
     pub device_options: Vec<String>,
     /// How long to wait for each answer.
     pub timeout: Duration,
+    /// Bytes that may wait between the device and the reader of its packets, if not as many as usual: the system counts
+    /// its own with them, and keeps a few packets' worth always.
+    pub packet_room: Option<usize>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { machine: "q35".into(), device_options: Vec::new(), timeout: Duration::from_secs(10) }
+        Settings {
+            machine: "q35".into(),
+            device_options: Vec::new(),
+            timeout: Duration::from_secs(10),
+            packet_room: None,
+        }
     }
 }
 
@@ -143,6 +152,10 @@ impl Qemu {
         write_all(&firmware, &firmware::image()).map_err(system("the firmware's file"))?;
         let (qtest, qtest_theirs) = UnixStream::pair().map_err(system("a socket pair"))?;
         let (packets, packets_theirs) = UnixDatagram::pair().map_err(system("a socket pair"))?;
+        if let Some(bytes) = settings.packet_room {
+            set_socket_send_buffer_size(&packets_theirs, bytes)
+                .map_err(|error| system("a socket of that size")(error.into()))?;
+        }
         let (qtest_theirs, packets_theirs) = (OwnedFd::from(qtest_theirs), OwnedFd::from(packets_theirs));
 
         let numbers = Descriptors {

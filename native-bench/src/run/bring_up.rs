@@ -18,6 +18,9 @@ use ring_core::{
 };
 use std::sync::atomic::AtomicBool;
 
+/// Bytes in which about five packets of a random run can wait.
+const FEW_PACKETS: usize = 4096;
+
 /// What was found on the way.
 pub(super) struct Found {
     pub(super) located: Located,
@@ -33,6 +36,7 @@ fn wanted(options: &Options) -> Features {
         (options.format == Format::Packed, feature::RING_PACKED),
         (options.in_order, feature::IN_ORDER),
         (options.notification_data, feature::NOTIFICATION_DATA),
+        (options.reset_queues, feature::RING_RESET),
         (options.mergeable, net_feature::MRG_RXBUF),
     ];
     let chosen = chosen.into_iter().filter(|(is_chosen, _)| *is_chosen).map(|(_, bit)| bit);
@@ -53,8 +57,12 @@ pub(super) fn bring_up<'a>(
     interrupted: &'a AtomicBool,
 ) -> Result<(Machine<'a>, Found), Error> {
     let located = locate(options.qemu.as_deref()).map_err(crate::qemu::QemuError::from)?;
-    let settings =
-        Settings { device_options: device_options(options), timeout: options.timeout, ..Settings::default() };
+    let settings = Settings {
+        device_options: device_options(options),
+        timeout: options.timeout,
+        packet_room: options.fills_the_socket().then_some(FEW_PACKETS),
+        ..Settings::default()
+    };
     let mut qemu = Qemu::start(&located, &settings, map.bytes)?;
     let pinning = cpus::pin(qemu.id());
     match bring_up_device(options, map, &mut qemu) {
@@ -63,7 +71,17 @@ pub(super) fn bring_up<'a>(
             let pattern = PacketPattern::new(options.seed, options.sizes, Direction::Transmit);
             let sink = Sink::start(&qemu.packets, pattern).map_err(system("the sink's thread"))?;
             let timeout = options.timeout;
-            let machine = Machine { sink, qemu, regions, doorbells, interrupted, timeout, received: 0 };
+            let wishes_go_stale = options.format == Format::Packed && options.event_index;
+            let machine = Machine {
+                sink,
+                qemu,
+                regions,
+                doorbells,
+                interrupted,
+                timeout,
+                wishes_go_stale,
+                received: 0,
+            };
             Ok((machine, Found { located, negotiated, pinning }))
         }
         Err(error) => Err(qemu.explain_any("while its device was brought up", error)),

@@ -12,7 +12,7 @@ use crate::{
     qemu::Qemu,
     system::GuestMemory,
     virtio::{
-        CommonConfig,
+        CommonConfig, QueueSetup, reset_queue, set_up_queue,
         status::{DEVICE_NEEDS_RESET, Status},
     },
 };
@@ -31,6 +31,9 @@ pub(super) struct Machine<'a> {
     pub(super) doorbells: Doorbells,
     pub(super) interrupted: &'a AtomicBool,
     pub(super) timeout: Duration,
+    /// Whether what the device asks of notifications may be out of date when it sleeps. QEMU writes the event structure of
+    /// a packed ring when it turns notifications on, and not again when it then takes more buffers.
+    pub(super) wishes_go_stale: bool,
     /// Packets verified in receive buffers.
     pub(super) received: u64,
 }
@@ -42,6 +45,8 @@ pub(super) struct Waiting<'a> {
     pub(super) waiting_for: &'static str,
     pub(super) bell: Bell,
     pub(super) layout: &'a Layout,
+    /// Whether the device wanted to hear of what was published last.
+    pub(super) rung: bool,
 }
 
 /// Looks between two readings of the clock.
@@ -50,6 +55,8 @@ const LOOKS: u32 = 32;
 const CHECK: Duration = Duration::from_millis(10);
 /// After this time without anything new the doorbell is rung once more.
 const REPEAT: Duration = Duration::from_millis(500);
+/// The same where that is to be expected.
+const REPEAT_STALE: Duration = Duration::from_millis(20);
 
 /// A wait without anything new so far.
 pub(super) struct Watch {
@@ -94,6 +101,26 @@ impl Machine<'_> {
         }
     }
 
+    /// Resets a queue, and returns when the device has confirmed it.
+    pub(super) fn reset_queue(&mut self, name: &'static str, bell: Bell) -> Result<(), Error> {
+        let mut config = CommonConfig::new(&mut self.qemu.qtest, self.regions.common);
+        Ok(reset_queue(&mut config, name, bell.queue(), self.timeout)?)
+    }
+
+    /// Sets a queue that was reset up again.
+    pub(super) fn enable_queue(
+        &mut self,
+        name: &'static str,
+        bell: Bell,
+        layout: Layout,
+    ) -> Result<(), Error> {
+        let mut config = CommonConfig::new(&mut self.qemu.qtest, self.regions.common);
+        let doorbell_bytes = self.doorbells.bytes();
+        let queue = QueueSetup { name, index: bell.queue(), layout, doorbell_bytes };
+        set_up_queue(&mut config, &self.regions, &queue)?;
+        Ok(())
+    }
+
     /// An error if someone wants the run to end.
     pub(super) fn check_interrupted(&self) -> Result<(), Error> {
         if !self.interrupted.load(Ordering::Relaxed) {
@@ -135,7 +162,7 @@ impl Machine<'_> {
     ) -> Result<(), Error> {
         self.qemu.check("while packets were on their way")?;
         self.check_status()?;
-        let Waiting { queue, waiting_for, bell, layout } = waiting;
+        let Waiting { queue, waiting_for, bell, layout, rung } = waiting;
         if waited > self.timeout {
             let fields = shared_fields(&self.qemu.memory, layout, &driver);
             let (status, repeated) = (self.status().ok(), watch.repeated);
@@ -143,7 +170,8 @@ impl Machine<'_> {
                 Box::new(Stall { queue, waiting_for, waited, driver, fields, status, repeated }).into()
             );
         }
-        if watch.repeated == 0 && waited > REPEAT.min(self.timeout / 2) {
+        let repeat = if self.wishes_go_stale && !rung { REPEAT_STALE } else { REPEAT };
+        if watch.repeated == 0 && waited > repeat.min(self.timeout / 2) {
             watch.repeated += 1;
             self.doorbells.ring_surely(bell, driver.next_available(), &mut self.qemu.qtest)?;
         }

@@ -46,9 +46,9 @@ fn queue(options: &Options, base: u64, elements: u16, capacity: u32) -> QueueMem
     let areas = layout.areas(options.format);
     let end = areas.iter().map(|area| area.address + area.length).max().unwrap_or(base).next_multiple_of(64);
     let largest = options.strategy.largest_table(elements);
-    // Up to twice a table's size goes to its size class. In a mixed run each slot may have had tables of every class
-    // up to the largest, which together are at most four times its size.
-    let share = if options.scenario == Scenario::Mixed { 4 } else { 2 };
+    // Up to twice a table's size goes to its size class. Where buffers differ, each slot may have had tables of every
+    // class up to the largest, which together are at most four times its size.
+    let share = if options.scenario == Scenario::Uniform { 2 } else { 4 };
     let table = u64::from(largest.next_power_of_two()) * u64::from(DESCRIPTOR_SIZE) * share;
     let length = if largest == 0 { 0 } else { u64::from(options.queue_size) * table };
     let tables = MemoryRange { base: end, length };

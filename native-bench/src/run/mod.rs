@@ -6,8 +6,10 @@ mod driver_state;
 mod figures;
 mod machine;
 mod memory_map;
+mod numbers;
 mod options;
 mod queue;
+mod random;
 mod receive;
 mod recording;
 mod report;
@@ -23,7 +25,7 @@ pub use figures::{DriverTicks, Ticks};
 pub use options::{Options, Scenario};
 pub use queue::Kicks;
 pub use recording::{RECORDING_BOUND, Recorded, RecordingCost};
-pub use report::{ClockFacts, DoorbellFacts, QemuFacts, QueueFacts, Report, Traffic};
+pub use report::{ClockFacts, DoorbellFacts, QemuFacts, QueueFacts, RandomFacts, Report, Traffic};
 pub use stall::Stall;
 
 use crate::{
@@ -36,6 +38,7 @@ use bench_driver::BenchDriver;
 use bring_up::{Found, bring_up};
 use machine::Machine;
 use memory_map::MemoryMap;
+use random::{Done, Random};
 use receive::Receive;
 use recording::Recording;
 use ring_core::{
@@ -146,6 +149,7 @@ struct Queues {
     transmit: Transmit,
     receive_rates: Vec<f64>,
     transmit_rates: Vec<f64>,
+    random: Option<Done>,
 }
 
 impl Run<'_> {
@@ -167,6 +171,7 @@ impl Run<'_> {
             transmit: Transmit::new(options, &map.transmit),
             receive_rates: Vec::new(),
             transmit_rates: Vec::new(),
+            random: None,
         };
         let header = recording::header(options, machine, self.found, [&map.receive, &map.transmit]);
         let is_recorded = record.is_some();
@@ -209,6 +214,9 @@ impl Run<'_> {
         receive_driver: &mut D,
         transmit_driver: &mut D,
     ) -> Result<(), Error> {
+        if self.options.scenario == Scenario::Random {
+            return self.random_rounds(machine, queues, receive_driver, transmit_driver);
+        }
         let memory = machine.memory();
         queues.receive.queue.begin(receive_driver, &memory)?;
         queues.transmit.queue.begin(transmit_driver, &memory)?;
@@ -235,6 +243,24 @@ impl Run<'_> {
         Ok(())
     }
 
+    fn random_rounds<D: BenchDriver>(
+        &mut self,
+        machine: &mut Machine<'_>,
+        queues: &mut Queues,
+        receive_driver: &mut D,
+        transmit_driver: &mut D,
+    ) -> Result<(), Error> {
+        let Queues { receive, transmit, .. } = queues;
+        let mut random =
+            Random { options: self.options, machine, transmit, receive, transmit_driver, receive_driver };
+        queues.random = Some(random.go(self.progress)?);
+        // Here and there a batch was timed; that says nothing of the others.
+        for queue in [&mut queues.receive.queue, &mut queues.transmit.queue] {
+            queue.figures = figures::DriverFigures::default();
+        }
+        Ok(())
+    }
+
     fn report<D: BenchDriver>(
         &self,
         machine: &Machine<'_>,
@@ -253,7 +279,7 @@ impl Run<'_> {
             driver: queue.figures.clone().ticks(),
             tables: driver.tables(),
         };
-        let Queues { receive, transmit, receive_rates, transmit_rates } = queues;
+        let Queues { receive, transmit, receive_rates, transmit_rates, random } = queues;
         let verified = machine.sink.verified();
         let doorbells = &machine.doorbells;
         Report {
@@ -283,6 +309,11 @@ impl Run<'_> {
             clock: ClockFacts { unit: clock::UNIT, ticks_per_second: clock::ticks_per_second() },
             transmit: traffic(&transmit.queue, transmit_rates, transmit.sent, verified, transmit_driver),
             receive: traffic(&receive.queue, receive_rates, receive.sent, receive.verified, receive_driver),
+            random: random.map(|done| RandomFacts {
+                steps: done.steps,
+                transmit_resets: done.resets[0],
+                receive_resets: done.resets[1],
+            }),
             recorded: None,
             recording_cost: None,
             recording_cost_is_bounded: recording::is_bounded(options),

@@ -11,6 +11,8 @@ pub enum Scenario {
     Uniform,
     /// Buffers of one to six elements, batches of any length, buffers reaped as they come back.
     Mixed,
+    /// Whatever the two drivers can do, in an order that the seed decides: what is tested hardest.
+    Random,
 }
 
 impl Scenario {
@@ -19,6 +21,7 @@ impl Scenario {
         match self {
             Scenario::Uniform => "uniform",
             Scenario::Mixed => "mixed",
+            Scenario::Random => "random",
         }
     }
 }
@@ -48,6 +51,8 @@ pub struct Options {
     pub mergeable: bool,
     /// Whether notifications to the device carry the driver's next position.
     pub notification_data: bool,
+    /// Whether a random run resets its queues, one at a time, while they are in use.
+    pub reset_queues: bool,
     /// Packets made available at once.
     pub batch: usize,
     /// The shape of the work.
@@ -74,7 +79,13 @@ impl Options {
         match self.scenario {
             Scenario::Uniform => self.elements,
             Scenario::Mixed => super::workload::MIXED_ELEMENTS.min(self.queue_size),
+            Scenario::Random => super::workload::RANDOM_ELEMENTS.min(self.queue_size),
         }
+    }
+
+    /// Whether a random run is to meet a full socket too. QEMU (10.0) aborts where it is full when a queue is reset.
+    pub(crate) fn fills_the_socket(&self) -> bool {
+        self.scenario == Scenario::Random && !self.reset_queues
     }
 
     /// Packets of a round, which is what figures are taken of.

@@ -27,6 +27,9 @@ pub struct Kicks {
     pub suppressed: u64,
     /// Rung once more because nothing happened for a long time: 0 unless something is wrong.
     pub repeated: u64,
+    /// Rung though the device had asked not to be, because nothing happened for a long time: what it had asked was no
+    /// longer what it waited for.
+    pub unasked: u64,
 }
 
 /// A buffer that is ready to be added.
@@ -58,6 +61,10 @@ pub(super) struct Queue {
     prepared: Vec<Prepared>,
     segments: Vec<Segment>,
     slots: Vec<u16>,
+    // By slot: the token of the buffer that was last in it, since the last reset.
+    tokens: Vec<Option<u64>>,
+    // Whether the device wanted to hear of what was published last.
+    rung: bool,
     packets_since_quiet: u64,
 }
 
@@ -82,6 +89,8 @@ impl Queue {
             prepared: Vec::new(),
             segments: Vec::new(),
             slots: vec![0; usize::from(memory.layout.queue_size)],
+            tokens: vec![None; usize::from(memory.layout.queue_size)],
+            rung: false,
             packets_since_quiet: 0,
         }
     }
@@ -96,6 +105,9 @@ impl Queue {
         let start = self.segments.len();
         self.segments.extend_from_slice(elements);
         self.prepared.push(Prepared { slot, token, segments: start..self.segments.len() });
+        if let Some(place) = self.tokens.get_mut(usize::from(slot)) {
+            *place = Some(token);
+        }
     }
 
     /// Adds what is ready, as far as there is room; what is left stays ready. `writable` says for whom the buffers
@@ -108,9 +120,31 @@ impl Queue {
         writable: bool,
     ) -> Result<usize, Error> {
         use crate::measure::clock::now;
-        let mut added = 0;
         let start = now();
-        for buffer in &self.prepared {
+        let added = self.place(driver, memory, writable, usize::MAX)?;
+        if added == 0 {
+            return Ok(0);
+        }
+        self.publish(driver, memory)?;
+        let published = now();
+        self.notify(driver, machine, memory)?;
+        let notified = now();
+        self.figures.add.add(published.wrapping_sub(start), added);
+        self.figures.notify.add(notified.wrapping_sub(published), added);
+        self.placed(added);
+        Ok(added)
+    }
+
+    /// Places what is ready, `most` at most, and returns how many; [`placed`](Self::placed) is to be told.
+    pub(super) fn place<D: BenchDriver>(
+        &mut self,
+        driver: &mut D,
+        memory: &GuestMemory,
+        writable: bool,
+        most: usize,
+    ) -> Result<usize, Error> {
+        let mut added = 0;
+        for buffer in self.prepared.iter().take(most) {
             let elements = self.segments.get(buffer.segments.clone()).unwrap_or_default();
             let (readable, writable) = if writable { (&[][..], elements) } else { (elements, &[][..]) };
             match driver.add(memory, &mut NoProbe, buffer.token, readable, writable) {
@@ -124,34 +158,50 @@ impl Queue {
                 Err(error) => return Err(Error::Add { queue: self.name, error }),
             }
         }
-        if added == 0 {
-            return Ok(0);
-        }
-        driver.publish(memory, &mut NoProbe).map_err(|fault| self.fault(fault))?;
-        let published = now();
+        Ok(added)
+    }
+
+    /// Makes what was placed visible to the device.
+    pub(super) fn publish<D: BenchDriver>(
+        &mut self,
+        driver: &mut D,
+        memory: &GuestMemory,
+    ) -> Result<(), Error> {
+        driver.publish(memory, &mut NoProbe).map_err(|fault| self.fault(fault))
+    }
+
+    /// Notifies the device of what was published, if it wants to be.
+    pub(super) fn notify<D: BenchDriver>(
+        &mut self,
+        driver: &mut D,
+        machine: &mut Machine<'_>,
+        memory: &GuestMemory,
+    ) -> Result<(), Error> {
         let notify = driver.notify(memory, &mut NoProbe).map_err(|fault| self.fault(fault))?;
+        self.rung = notify.needed;
         if notify.needed {
             machine.ring(self.bell, driver.next_available())?;
             self.kicks.sent += 1;
         } else {
             self.kicks.suppressed += 1;
         }
-        let notified = now();
-        self.figures.add.add(published.wrapping_sub(start), added);
-        self.figures.notify.add(notified.wrapping_sub(published), added);
-        self.in_flight += added as u16;
-        self.forget_prepared(added);
-        Ok(added)
+        Ok(())
     }
 
-    /// The first `added` buffers are no longer ready.
-    fn forget_prepared(&mut self, added: usize) {
+    /// The first `added` buffers that were ready are with the device now.
+    pub(super) fn placed(&mut self, added: usize) {
+        self.in_flight += added as u16;
         self.prepared.drain(..added);
         let cut = self.prepared.first().map_or(self.segments.len(), |first| first.segments.start);
         self.segments.drain(..cut);
         for buffer in &mut self.prepared {
             buffer.segments = buffer.segments.start - cut..buffer.segments.end - cut;
         }
+    }
+
+    /// What a wait for this queue is told by.
+    pub(super) fn waiting_for(&self, waiting_for: &'static str) -> Waiting<'_> {
+        Waiting { queue: self.name, waiting_for, bell: self.bell, layout: &self.layout, rung: self.rung }
     }
 
     /// Waits until `wanted` buffers wait to be reaped.
@@ -170,15 +220,19 @@ impl Queue {
             pending = driver.enable_notifications(memory).map_err(|fault| self.fault(fault))?;
         }
         while pending < wanted {
-            let waiting = Waiting { queue: self.name, waiting_for, bell: self.bell, layout: &self.layout };
+            let waiting = self.waiting_for(waiting_for);
             machine.look_again(&mut watch, waiting, || driver.state())?;
             pending = driver.pending_used(memory).map_err(|fault| self.fault(fault))?;
         }
         if asks {
             driver.disable_notifications(memory).map_err(|fault| self.fault(fault))?;
         }
-        self.kicks.repeated += watch.repeated();
-        machine.waited(&watch, self.name);
+        if self.rung {
+            self.kicks.repeated += watch.repeated();
+            machine.waited(&watch, self.name);
+        } else {
+            self.kicks.unasked += watch.repeated();
+        }
         Ok(())
     }
 
@@ -201,9 +255,8 @@ impl Queue {
         use crate::measure::clock::now;
         reaped.clear();
         let start = now();
-        while let Some(used) = driver.reap(memory, &mut NoProbe).map_err(|fault| self.fault(fault))? {
-            let slot = self.slots.get(usize::from(used.head)).copied().unwrap_or_default();
-            reaped.push((slot, used));
+        while let Some(used) = self.reap_one(driver, memory)? {
+            reaped.push(used);
         }
         let ticks = now().wrapping_sub(start);
         if !reaped.is_empty() {
@@ -212,6 +265,64 @@ impl Queue {
         self.used += reaped.len() as u64;
         self.in_flight -= reaped.len() as u16;
         Ok(())
+    }
+
+    /// The next used buffer, if there is one: its slot and what the driver says. The caller counts it.
+    #[inline]
+    fn reap_one<D: BenchDriver>(
+        &self,
+        driver: &mut D,
+        memory: &GuestMemory,
+    ) -> Result<Option<(u16, Used)>, Error> {
+        let used = driver.reap(memory, &mut NoProbe).map_err(|fault| self.fault(fault))?;
+        Ok(used.map(|used| (self.slots.get(usize::from(used.head)).copied().unwrap_or_default(), used)))
+    }
+
+    /// Reaps what is used, `most` at most, and adds it to `reaped`.
+    pub(super) fn reap_some<D: BenchDriver>(
+        &mut self,
+        driver: &mut D,
+        memory: &GuestMemory,
+        most: usize,
+        reaped: &mut Vec<(u16, Used)>,
+    ) -> Result<(), Error> {
+        for _ in 0..most {
+            let Some(used) = self.reap_one(driver, memory)? else { break };
+            reaped.push(used);
+            self.used += 1;
+            self.in_flight -= 1;
+        }
+        Ok(())
+    }
+
+    /// The device has confirmed that it reset the queue: every buffer comes back, those that were only prepared too.
+    /// Returns the tokens that the driver gave back, in their order.
+    pub(super) fn reset<D: BenchDriver>(
+        &mut self,
+        driver: &mut D,
+        memory: &GuestMemory,
+    ) -> Result<Vec<u64>, Error> {
+        let mut returned = Vec::new();
+        driver
+            .reset(memory, &mut NoProbe, |token| returned.push(token))
+            .map_err(|fault| self.fault(fault))?;
+        returned.sort_unstable();
+        returned.dedup();
+        if returned.len() != usize::from(self.in_flight) {
+            let (queue, expected, returned) = (self.name, self.in_flight, returned.len());
+            return Err(Error::Reset { queue, expected, returned });
+        }
+        for token in &returned {
+            let slot = self.tokens.iter().position(|other| *other == Some(*token)).unwrap_or_default();
+            self.pool.put_back(slot as u16);
+        }
+        for buffer in self.prepared.drain(..) {
+            self.pool.put_back(buffer.slot);
+        }
+        self.tokens.fill(None);
+        self.segments.clear();
+        self.in_flight = 0;
+        Ok(returned)
     }
 
     /// `packets` more are done, and nothing goes on in the queue: now and then the driver is told so.

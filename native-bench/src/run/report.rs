@@ -30,6 +30,8 @@ pub struct Report {
     pub transmit: Traffic,
     /// From the sink's socket to the driver.
     pub receive: Traffic,
+    /// What a random run did.
+    pub random: Option<RandomFacts>,
     /// The recording, if one was asked for.
     pub recorded: Option<Recorded>,
     /// What recording costs, if it was measured.
@@ -74,6 +76,17 @@ pub struct QueueFacts {
     pub scenario: &'static str,
     /// The seed.
     pub seed: u64,
+}
+
+/// What a random run did.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct RandomFacts {
+    /// Steps, each of one queue.
+    pub steps: u64,
+    /// Resets of the transmit queue.
+    pub transmit_resets: u64,
+    /// Resets of the receive queue.
+    pub receive_resets: u64,
 }
 
 /// How the device was notified.

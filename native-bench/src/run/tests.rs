@@ -31,6 +31,7 @@ pub(super) fn options() -> Options {
         in_order: false,
         mergeable: true,
         notification_data: false,
+        reset_queues: false,
         batch: 64,
         scenario: Scenario::Uniform,
         sizes: Sizes::default(),

@@ -2,7 +2,7 @@
 
 use super::{
     bench_driver::BenchDriver,
-    machine::{Machine, Waiting, Watch},
+    machine::{Machine, Watch},
     memory_map::QueueMemory,
     options::{Options, Scenario},
     queue::Queue,
@@ -11,7 +11,7 @@ use super::{
 use crate::{
     Error,
     doorbell::Bell,
-    net::{Direction, PacketPattern, transmit_segments},
+    net::{Direction, PacketPattern, Sink, transmit_segments},
     system::GuestMemory,
 };
 use ring_core::{Segment, driver::Used};
@@ -92,8 +92,57 @@ impl Transmit {
         Ok(())
     }
 
+    /// Reaps what is used, `most` at most, without waiting.
+    pub(super) fn take<D: BenchDriver>(
+        &mut self,
+        driver: &mut D,
+        memory: &GuestMemory,
+        most: usize,
+    ) -> Result<(), Error> {
+        self.reaped.clear();
+        self.queue.reap_some(driver, memory, most, &mut self.reaped)?;
+        for (slot, _) in &self.reaped {
+            self.queue.pool.put_back(*slot);
+        }
+        Ok(())
+    }
+
+    /// Waits until every buffer is used and every packet verified at the sink.
+    pub(super) fn settle<D: BenchDriver>(
+        &mut self,
+        driver: &mut D,
+        machine: &mut Machine<'_>,
+    ) -> Result<(), Error> {
+        let memory = machine.memory();
+        self.reap(driver, machine, &memory, self.queue.in_flight)?;
+        self.wait_for_sink(driver, machine)
+    }
+
+    /// Resets the queue, whatever is in flight, and starts it again. The packets that were not transmitted are the next
+    /// to be made ready.
+    pub(super) fn reset<D: BenchDriver>(
+        &mut self,
+        driver: &mut D,
+        machine: &mut Machine<'_>,
+    ) -> Result<(), Error> {
+        let memory = machine.memory();
+        let Queue { name, bell, layout, .. } = self.queue;
+        machine.reset_queue(name, bell)?;
+        // What was used before the reset is there still.
+        self.take(driver, &memory, usize::MAX)?;
+        let waiting_for = "the packets before the reset to be verified at the sink";
+        self.until(driver, machine, waiting_for, Sink::is_drained)?;
+        let returned = self.queue.reset(driver, &memory)?;
+        let (first, expected) = (machine.sink.verified(), returned.first().copied().unwrap_or(self.sent));
+        if first != expected {
+            return Err(Error::ResetPackets { first, expected });
+        }
+        (self.sent, self.next) = (first, first);
+        machine.enable_queue(name, bell, layout)
+    }
+
     /// Writes packets into free slots until `wanted` are ready, or there is no slot, or packet `end` is reached.
-    fn make_ready(&mut self, memory: &GuestMemory, wanted: usize, end: u64) -> Result<(), Error> {
+    pub(super) fn make_ready(&mut self, memory: &GuestMemory, wanted: usize, end: u64) -> Result<(), Error> {
         while self.queue.waiting() < wanted && self.next < end {
             let Some(slot) = self.queue.pool.take() else { break };
             self.pattern.write(self.next, &mut self.packet);
@@ -108,11 +157,20 @@ impl Transmit {
     }
 
     fn wait_for_sink<D: BenchDriver>(&self, driver: &D, machine: &mut Machine<'_>) -> Result<(), Error> {
+        self.until(driver, machine, "used packets to arrive at the sink", |sink| sink.verified() >= self.sent)
+    }
+
+    /// Waits until something holds for the sink.
+    fn until<D: BenchDriver>(
+        &self,
+        driver: &D,
+        machine: &mut Machine<'_>,
+        waiting_for: &'static str,
+        condition: impl Fn(&Sink) -> bool,
+    ) -> Result<(), Error> {
         let mut watch = Watch::start();
-        while machine.sink.verified() < self.sent {
-            let waiting_for = "used packets to arrive at the sink";
-            let Queue { name, bell, layout, .. } = &self.queue;
-            let waiting = Waiting { queue: name, waiting_for, bell: *bell, layout };
+        while !condition(&machine.sink) {
+            let waiting = self.queue.waiting_for(waiting_for);
             machine.look_again(&mut watch, waiting, || driver.state())?;
         }
         Ok(())

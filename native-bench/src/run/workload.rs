@@ -1,9 +1,16 @@
 //! How many elements each buffer has and how many buffers each batch, from the seed alone.
 
-use super::options::{Options, Scenario};
+use super::{
+    numbers::Numbers,
+    options::{Options, Scenario},
+};
 
 /// The most elements of a mixed run's buffers.
 pub(super) const MIXED_ELEMENTS: u16 = 6;
+/// The most elements of a random run's buffers.
+pub(super) const RANDOM_ELEMENTS: u16 = 40;
+/// Up to so many they mostly have.
+const RANDOM_USUAL: u64 = 19;
 /// How often a mixed run's transmit buffers have 1, 2... elements, of 16.
 const MIXED_SHARES: [u8; MIXED_ELEMENTS as usize] = [3, 4, 3, 3, 2, 1];
 
@@ -13,15 +20,14 @@ pub(super) struct Workload {
     scenario: Scenario,
     elements: u16,
     batch: usize,
-    state: u64,
+    numbers: Numbers,
 }
 
 impl Workload {
     /// `elements` are those of a uniform run's buffers; `salt` tells the queues of a run apart.
     pub(super) fn new(options: &Options, elements: u16, salt: u64) -> Self {
-        let state =
-            options.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ salt.wrapping_mul(0xd1b5_4a32_d192_ed03) | 1;
-        Workload { scenario: options.scenario, elements, batch: options.batch, state }
+        let numbers = Numbers::new(options.seed, salt);
+        Workload { scenario: options.scenario, elements, batch: options.batch, numbers }
     }
 
     /// Elements of the next transmit buffer, at most `most`.
@@ -29,7 +35,7 @@ impl Workload {
         let elements = match self.scenario {
             Scenario::Uniform => self.elements,
             Scenario::Mixed => {
-                let mut draw = self.below(MIXED_SHARES.iter().map(|share| u64::from(*share)).sum());
+                let mut draw = self.numbers.below(MIXED_SHARES.iter().map(|share| u64::from(*share)).sum());
                 let larger = MIXED_SHARES.iter().take_while(|share| {
                     let more = draw >= u64::from(**share);
                     draw = draw.saturating_sub(u64::from(**share));
@@ -37,6 +43,8 @@ impl Workload {
                 });
                 larger.count() as u16 + 1
             }
+            Scenario::Random if self.numbers.once_in(8) => 1 + self.numbers.below(most.into()) as u16,
+            Scenario::Random => 1 + self.numbers.below(RANDOM_USUAL) as u16,
         };
         elements.min(most)
     }
@@ -45,7 +53,7 @@ impl Workload {
     pub(super) fn receive_elements(&mut self, most: u16) -> u16 {
         match self.scenario {
             Scenario::Uniform => most,
-            Scenario::Mixed => 1 + self.below(u64::from(most)) as u16,
+            Scenario::Mixed | Scenario::Random => 1 + self.numbers.below(u64::from(most)) as u16,
         }
     }
 
@@ -53,25 +61,17 @@ impl Workload {
     pub(super) fn batch(&mut self) -> usize {
         match self.scenario {
             Scenario::Uniform => self.batch,
-            Scenario::Mixed => 1 + self.below(self.batch as u64) as usize,
+            Scenario::Mixed | Scenario::Random => 1 + self.numbers.below(self.batch as u64) as usize,
         }
     }
 
     /// How many of `in_flight` buffers to wait for before the next batch.
     pub(super) fn wait_for(&mut self, in_flight: u16) -> u16 {
-        match (self.scenario, self.below(4)) {
-            (Scenario::Uniform, _) | (Scenario::Mixed, 3) => in_flight,
-            (Scenario::Mixed, 2) => in_flight / 2,
-            (Scenario::Mixed, _) => 0,
+        match (self.scenario, self.numbers.below(4)) {
+            (Scenario::Uniform, _) | (_, 3) => in_flight,
+            (_, 2) => in_flight / 2,
+            _ => 0,
         }
-    }
-
-    fn below(&mut self, limit: u64) -> u64 {
-        // xorshift64*
-        self.state ^= self.state >> 12;
-        self.state ^= self.state << 25;
-        self.state ^= self.state >> 27;
-        (self.state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % limit.max(1)
     }
 }
 

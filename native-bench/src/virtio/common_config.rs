@@ -18,6 +18,7 @@ const QUEUE_NOTIFY_OFF: u64 = 30;
 const QUEUE_DESC: u64 = 32;
 const QUEUE_DRIVER: u64 = 40;
 const QUEUE_DEVICE: u64 = 48;
+const QUEUE_RESET: u64 = 58;
 
 /// The structure of one device. Fields of a queue are those of the queue last selected.
 #[derive(Debug)]
@@ -92,6 +93,21 @@ impl<'a, B: Bus> CommonConfig<'a, B> {
     /// Lets the device use the queue, once DRIVER_OK is set.
     pub fn enable_queue(&mut self) -> Result<(), QtestError> {
         self.bus.write_u16(self.base + QUEUE_ENABLE, 1)
+    }
+
+    /// Whether the device may use the queue.
+    pub fn is_queue_enabled(&mut self) -> Result<bool, QtestError> {
+        Ok(self.bus.read_u16(self.base + QUEUE_ENABLE)? != 0)
+    }
+
+    /// Asks the device to reset the queue; only with `RING_RESET`.
+    pub fn reset_queue(&mut self) -> Result<(), QtestError> {
+        self.bus.write_u16(self.base + QUEUE_RESET, 1)
+    }
+
+    /// Whether the device is still at the reset of the queue.
+    pub fn is_queue_resetting(&mut self) -> Result<bool, QtestError> {
+        Ok(self.bus.read_u16(self.base + QUEUE_RESET)? != 0)
     }
 
     /// The queue's doorbell, counted in multiples of the notification capability's multiplier.

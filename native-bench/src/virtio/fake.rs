@@ -34,6 +34,7 @@ impl Bus for FakeDevice {
         Ok(match address {
             18 => self.queue_sizes.len() as u16,
             24 => self.queue_sizes.get(usize::from(self.queue())).copied().unwrap_or(0),
+            28 | 58 => self.queues.get(&(self.queue(), address)).map_or(0, |value| *value as u16),
             30 => self.queue(),
             _ => 0,
         })
@@ -51,6 +52,8 @@ impl Bus for FakeDevice {
     fn write_u16(&mut self, address: u64, value: u16) -> Result<(), QtestError> {
         match address {
             22 => self.selects[2] = value.into(),
+            // The reset of a queue is over at once, unless the device is stuck.
+            58 if !self.stuck => drop(self.queues.insert((self.queue(), 28), 0)),
             _ => drop(self.queues.insert((self.queue(), address), value.into())),
         }
         Ok(())

@@ -4,6 +4,7 @@ mod common_config;
 #[cfg(test)]
 mod fake;
 mod negotiation;
+mod queue_reset;
 mod queue_setup;
 pub mod status;
 #[cfg(test)]
@@ -11,6 +12,7 @@ mod tests;
 
 pub use common_config::CommonConfig;
 pub use negotiation::{Negotiated, negotiate};
+pub use queue_reset::reset_queue;
 pub use queue_setup::{QueueSetup, set_up_queue};
 
 use crate::qemu::QtestError;
@@ -63,6 +65,14 @@ pub enum BringUpError {
         asked: u16,
         /// The device's limit; 0 if the queue is not available.
         maximum: u16,
+    },
+    /// The reset of a queue does not end.
+    #[error("the device did not finish the reset of its {name} queue within {waited:?}")]
+    QueueNotReset {
+        /// Which.
+        name: &'static str,
+        /// How long it was waited for.
+        waited: Duration,
     },
     /// The doorbell lies nowhere.
     #[error("the {name} queue's doorbell lies {offset:#x} bytes into a region of {length:#x} bytes")]

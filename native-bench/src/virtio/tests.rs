@@ -43,6 +43,24 @@ fn a_reset_that_does_not_end_is_an_error() {
 }
 
 #[test]
+fn a_queue_is_reset_once_the_device_says_so() {
+    let mut device = FakeDevice { queue_sizes: vec![256, 64], ..FakeDevice::default() };
+    let timeout = Duration::from_millis(20);
+    let mut config = CommonConfig::new(&mut device, 0);
+    for index in [0, 1] {
+        config.select_queue(index).unwrap();
+        config.enable_queue().unwrap();
+    }
+    reset_queue(&mut config, "test", 1, timeout).unwrap();
+    assert!(!config.is_queue_enabled().unwrap());
+    config.select_queue(0).unwrap();
+    assert!(config.is_queue_enabled().unwrap(), "the other queue goes on");
+    device.stuck = true;
+    let error = reset_queue(&mut CommonConfig::new(&mut device, 0), "test", 0, timeout).unwrap_err();
+    assert!(error.to_string().contains("reset of its test queue"), "{error}");
+}
+
+#[test]
 fn sets_up_a_queue_that_fits() {
     let mut device = FakeDevice { queue_sizes: vec![256, 64], ..FakeDevice::default() };
     let mut set_up = |index, queue_size| {

@@ -33,6 +33,11 @@ pub(crate) fn report(arguments: &str, record: &Path) -> Value {
     serde_json::from_slice(&output.stdout).expect("standard output holds JSON and nothing else")
 }
 
+/// A number in the JSON of a report, by its path.
+pub(crate) fn number(report: &Value, path: &str) -> u64 {
+    report.pointer(path).and_then(Value::as_u64).unwrap_or_else(|| panic!("no number {path} in {report}"))
+}
+
 /// A run that goes on until it is ended; killed when dropped.
 pub(crate) struct Running {
     pub(crate) bench: Child,

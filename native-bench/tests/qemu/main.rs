@@ -11,5 +11,6 @@
 
 mod bench;
 mod ends;
+mod random;
 mod refusals;
 mod traffic;

@@ -76,6 +76,10 @@ fn what_the_device_refuses_is_named() {
     assert!(error.contains("the device does not offer INDIRECT_DESC"), "{error}");
     let error = refused("--device-option event_idx=off", None);
     assert!(error.contains("the device does not offer EVENT_IDX"), "{error}");
+    let error = refused("--notification-data", None);
+    assert!(error.contains("the device does not offer NOTIFICATION_DATA"), "{error}");
+    let error = refused("--scenario random --reset-queues --device-option queue_reset=off", None);
+    assert!(error.contains("the device does not offer RING_RESET"), "{error}");
     let error = refused("--queue-size 1024", None);
     assert!(error.contains("queue has at most 256 descriptors; --queue-size asks for 1024"), "{error}");
     let error = refused("--device-option no_such_property=1", None);
