@@ -1,6 +1,7 @@
-//! What tests ask of a driver beside the calls that both formats share.
+//! What tests ask of a side beside the calls that both formats share.
 
 use ring_core::{
+    device::{Device, PackedDevice, SplitDevice},
     driver::{Driver, InFlight, PackedDriver, SplitDriver},
     indirect::TableSource,
 };
@@ -39,5 +40,23 @@ impl<T: TableSource> EitherDriver for PackedDriver<T> {
     }
     fn named_descriptors(&self) -> Vec<u16> {
         Vec::new()
+    }
+}
+
+/// A device of either format, seen from outside.
+pub(crate) trait EitherDevice: Device {
+    /// The position of the next buffer to take, in the form of a notification's data (2.9).
+    fn position(&self) -> u16;
+}
+
+impl EitherDevice for SplitDevice {
+    fn position(&self) -> u16 {
+        self.state().last_available
+    }
+}
+
+impl EitherDevice for PackedDevice {
+    fn position(&self) -> u16 {
+        self.state().next_available.to_bits()
     }
 }
