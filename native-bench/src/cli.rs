@@ -25,6 +25,31 @@ pub(crate) enum Command {
     /// Sends packets through QEMU's virtio network device in both directions, verifies every one, and measures the
     /// driver.
     Qemu(QemuArguments),
+    /// Gives rings that no driver should make to QEMU's device and to ring-core's, and compares what they do. Fails if
+    /// one of them does something else than is recorded.
+    BrokenRings(BrokenRingsArguments),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct BrokenRingsArguments {
+    /// Prints the results as JSON on standard output, and the table on standard error.
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// The QEMU to run [default: $NATIVE_BENCH_QEMU, else one on PATH, else the one in .tools].
+    #[arg(long, value_name = "PATH")]
+    pub(crate) qemu: Option<PathBuf>,
+
+    /// Seconds to wait for each answer of QEMU.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
+    timeout: f64,
+}
+
+impl BrokenRingsArguments {
+    /// How long to wait for each answer.
+    pub(crate) fn timeout(&self) -> Duration {
+        Duration::from_secs_f64(self.timeout)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -244,8 +269,10 @@ mod tests {
 
     fn parse(line: &str) -> Result<run::Options, String> {
         let words = ["native-bench", "qemu"].into_iter().chain(line.split_whitespace());
-        let Command::Qemu(arguments) = Cli::try_parse_from(words).map_err(|error| error.to_string())?.command;
-        arguments.options()
+        match Cli::try_parse_from(words).map_err(|error| error.to_string())?.command {
+            Command::Qemu(arguments) => arguments.options(),
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]

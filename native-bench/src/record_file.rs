@@ -19,6 +19,9 @@ impl PartialFile {
     /// Starts the file that is to become `target`.
     pub(crate) fn create(target: &Path) -> io::Result<(Self, File)> {
         let mut name = target.file_name().map(OsString::from).ok_or(io::ErrorKind::InvalidFilename)?;
+        if target.is_dir() {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
         name.push(".partial");
         let partial = target.with_file_name(name);
         let file = File::create(&partial)?;
@@ -71,6 +74,9 @@ mod tests {
     #[test]
     fn a_folder_is_no_file() {
         assert!(PartialFile::create(Path::new("/")).is_err());
+        let folder = tempfile::tempdir().unwrap();
+        let error = PartialFile::create(folder.path()).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::IsADirectory);
         assert!(PartialFile::create(Path::new("/no/such/folder/run.vqt")).is_err());
     }
 }

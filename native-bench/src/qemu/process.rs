@@ -242,6 +242,16 @@ impl Qemu {
         }
     }
 
+    /// How many lines it has written to its standard error so far.
+    pub fn lines_said(&self) -> u64 {
+        self.stderr.count()
+    }
+
+    /// The lines of its standard error since there were `count`, as far as they are kept.
+    pub fn said_since(&self, count: u64) -> Vec<String> {
+        self.stderr.since(count)
+    }
+
     /// The last lines of its standard error so far.
     pub fn last_words(&self) -> Vec<String> {
         self.stderr.so_far()

@@ -14,6 +14,11 @@ impl Version {
     /// The oldest that has all that is used here (`-netdev dgram`).
     pub const OLDEST: Version = Version { major: 7, minor: 2, patch: 0 };
 
+    /// Its first two numbers, whose versions behave alike.
+    pub fn family(self) -> (u32, u32) {
+        (self.major, self.minor)
+    }
+
     /// Reads what `--version` prints: "QEMU emulator version 10.0.2 (Debian ...)".
     pub(super) fn parse(output: &str) -> Option<Self> {
         let (_, rest) = output.lines().next()?.split_once("version ")?;

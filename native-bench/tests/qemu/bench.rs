@@ -16,9 +16,17 @@ pub(crate) fn have_qemu() -> bool {
     false
 }
 
-pub(crate) fn command(arguments: &str) -> Command {
+/// The program, without arguments.
+pub(crate) fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_native-bench"));
-    command.arg("qemu").args(arguments.split_whitespace()).stdin(Stdio::null());
+    command.stdin(Stdio::null());
+    command
+}
+
+/// `native-bench qemu` with these arguments.
+pub(crate) fn command(arguments: &str) -> Command {
+    let mut command = program();
+    command.arg("qemu").args(arguments.split_whitespace());
     command
 }
 

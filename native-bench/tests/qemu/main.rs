@@ -10,6 +10,7 @@
 )]
 
 mod bench;
+mod broken_rings;
 mod ends;
 mod random;
 mod refusals;

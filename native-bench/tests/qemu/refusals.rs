@@ -62,7 +62,21 @@ fn other_programs_and_old_versions_are_refused() {
 }
 
 #[test]
+fn a_wrong_command_line_shows_the_usage_of_its_command() {
+    let output = command("--queue-size 100").output().unwrap();
+    let stderr = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(
+        stderr.contains("--packed takes any") && stderr.contains("native-bench qemu [OPTIONS]"),
+        "{stderr}"
+    );
+}
+
+#[test]
 fn a_recording_that_cannot_be_written_is_told_before_the_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = refused(&format!("--record {}", folder.path().display()), Some(Path::new("/no/such/qemu")));
+    assert!(error.contains("cannot be written: is a directory"), "{error}");
     let error = refused("--record /no/such/folder/run.vqt", Some(Path::new("/no/such/qemu")));
     assert!(error.contains("/no/such/folder/run.vqt cannot be written"), "{error}");
 }
