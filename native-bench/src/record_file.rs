@@ -1,4 +1,4 @@
-//! A file that appears whole or not at all: written beside its place, then renamed.
+//! A file that appears whole or not at all.
 
 use std::{
     ffi::OsString,
@@ -7,12 +7,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A file being written as `NAME.partial`. Dropped before [`commit`](Self::commit), it is removed, and what stood in
-/// its place stays.
+/// A file being written, which has no name where the system allows that, else `NAME.partial`. Dropped before
+/// [`commit`](Self::commit), it is gone, and what stood in its place stays.
 #[derive(Debug)]
 pub(crate) struct PartialFile {
     target: PathBuf,
-    partial: Option<PathBuf>,
+    partial: PathBuf,
+    /// Whether a folder lists it as `partial`.
+    named: bool,
 }
 
 impl PartialFile {
@@ -24,27 +26,67 @@ impl PartialFile {
         }
         name.push(".partial");
         let partial = target.with_file_name(name);
-        let file = File::create(&partial)?;
-        Ok((PartialFile { target: target.into(), partial: Some(partial) }, file))
+        let (file, named) = match create_without_name(&partial) {
+            Some(file) => (file, false),
+            None => (File::create(&partial)?, true),
+        };
+        Ok((PartialFile { target: target.into(), partial, named }, file))
     }
 
     /// Puts the file, whose every byte was written to `file`, in its place.
     pub(crate) fn commit(mut self, file: &File) -> io::Result<()> {
         file.sync_all()?;
-        let Some(partial) = self.partial.as_deref() else { return Ok(()) };
-        fs::rename(partial, &self.target)?;
-        self.partial = None;
+        if !self.named {
+            name(file, &self.partial)?;
+            self.named = true;
+        }
+        fs::rename(&self.partial, &self.target)?;
+        self.named = false;
         Ok(())
     }
 }
 
 impl Drop for PartialFile {
     fn drop(&mut self) {
-        if let Some(partial) = &self.partial {
+        if self.named {
             // If even that fails, the name still says that it is not whole.
-            let _ = fs::remove_file(partial);
+            let _ = fs::remove_file(&self.partial);
         }
     }
+}
+
+/// A file in the folder of `path` that no folder lists: it goes with the program, however that ends. `None` where there
+/// is no such thing.
+#[cfg(target_os = "linux")]
+fn create_without_name(path: &Path) -> Option<File> {
+    use rustix::fs::{Mode, OFlags, open};
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // As for any new file, the process's mask takes away from this.
+    let mode = Mode::from_raw_mode(0o666);
+    open(folder, OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, mode).ok().map(File::from)
+}
+
+/// Gives a file without a name one, in place of what may be left under it.
+#[cfg(target_os = "linux")]
+fn name(file: &File, path: &Path) -> io::Result<()> {
+    use rustix::fs::{AtFlags, CWD, linkat};
+    use std::os::fd::AsRawFd;
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let open = format!("/proc/self/fd/{}", file.as_raw_fd());
+    Ok(linkat(CWD, open, CWD, path, AtFlags::SYMLINK_FOLLOW)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn create_without_name(_: &Path) -> Option<File> {
+    None
+}
+
+#[cfg(not(target_os = "linux"))]
+fn name(_: &File, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 #[cfg(test)]
@@ -57,18 +99,35 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("run.vqt");
         fs::write(&target, "old").unwrap();
+        // Left by a program that was killed, where files have names.
+        fs::write(folder.path().join("run.vqt.partial"), "left").unwrap();
         let files = || fs::read_dir(folder.path()).unwrap().count();
 
         let (partial, mut file) = PartialFile::create(&target).unwrap();
         file.write_all(b"half").unwrap();
-        assert_eq!(files(), 2);
+        assert_eq!(fs::read(&target).unwrap(), b"old");
         drop(partial);
-        assert_eq!((files(), fs::read(&target).unwrap()), (1, b"old".to_vec()));
 
         let (partial, mut file) = PartialFile::create(&target).unwrap();
         file.write_all(b"new").unwrap();
         partial.commit(&file).unwrap();
         assert_eq!((files(), fs::read(&target).unwrap()), (1, b"new".to_vec()));
+    }
+
+    #[test]
+    fn a_named_file_is_removed_or_renamed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (target, partial) = (folder.path().join("run.vqt"), folder.path().join("run.vqt.partial"));
+        for commits in [false, true] {
+            let file = File::create(&partial).unwrap();
+            let named = PartialFile { target: target.clone(), partial: partial.clone(), named: true };
+            if commits {
+                named.commit(&file).unwrap();
+            } else {
+                drop(named);
+            }
+            assert_eq!((partial.exists(), target.exists()), (false, commits));
+        }
     }
 
     #[test]

@@ -66,10 +66,9 @@ impl Running {
         command.arg("--packets=1000000000").arg("--record").arg(record);
         let bench = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut running = Running { bench, qemu: 0 };
-        let partial = record.with_extension("vqt.partial");
         until("the recording grows", || {
             assert_eq!(running.bench.try_wait().unwrap(), None, "the run ended at once");
-            std::fs::metadata(&partial).is_ok_and(|file| file.len() > 1 << 16)
+            recorded(running.bench.id(), record.parent().unwrap()) > 1 << 16
         });
         running.qemu = child_of(running.bench.id());
         running
@@ -100,6 +99,14 @@ pub(crate) fn until(what: &str, mut condition: impl FnMut() -> bool) {
         assert!(start.elapsed() < Duration::from_secs(60), "in vain: {what}");
         std::thread::park_timeout(Duration::from_millis(2));
     }
+}
+
+/// Bytes of the files of `folder` that a process has open, with a name or without.
+fn recorded(id: u32, folder: &Path) -> u64 {
+    let open = std::fs::read_dir(format!("/proc/{id}/fd")).unwrap().flatten();
+    let files =
+        open.filter(|file| std::fs::read_link(file.path()).is_ok_and(|path| path.starts_with(folder)));
+    files.filter_map(|file| Some(std::fs::metadata(file.path()).ok()?.len())).sum()
 }
 
 /// The only child of a process.

@@ -1,7 +1,10 @@
 //! However a run ends: a clear error, no process left, no half written file.
 
 use crate::bench::{Running, have_qemu, is_alive, signal, stderr, until};
-use rustix::process::Signal;
+use rustix::{
+    fs::{Mode, OFlags},
+    process::Signal,
+};
 use std::{fs, path::Path};
 
 fn files(folder: &Path) -> Vec<String> {
@@ -57,6 +60,11 @@ fn qemu_goes_with_a_bench_that_is_killed() {
     assert!(is_alive(qemu));
     signal(running.bench.id() as i32, Signal::KILL);
     until("QEMU ends", || !is_alive(qemu));
+    // Where the file system has files without names, nothing is left of the recording either.
+    let flags = OFlags::TMPFILE | OFlags::RDWR;
+    if rustix::fs::open(folder.path(), flags, Mode::RUSR).is_ok() {
+        assert_eq!(files(folder.path()), Vec::<String>::new());
+    }
 }
 
 #[test]
