@@ -4,6 +4,7 @@ use native_bench::{
     measure::{Quantiles, Spread},
     run::{DriverTicks, RECORDING_BOUND, RecordingCost, Report, Ticks, Traffic},
 };
+use ring_core::spec::Format;
 use std::fmt::Write;
 
 /// Width of the first column.
@@ -56,6 +57,9 @@ pub(crate) fn render(report: &Report) -> String {
     if let Some(recorded) = &report.recorded {
         text.heading("recording");
         text.line("file", recorded.file.display().to_string());
+        if queue.format == Format::Packed {
+            text.line("NOTE", "the replay and the page open split rings so far".into());
+        }
         text.line("calls", format!("{}, {} checkpoints", recorded.calls, recorded.checkpoints));
         text.line(
             "size",

@@ -227,13 +227,18 @@ impl Queue {
         if asks {
             driver.disable_notifications(memory).map_err(|fault| self.fault(fault))?;
         }
+        self.waited(machine, &watch);
+        Ok(())
+    }
+
+    /// Counts what was done in a wait that has ended well.
+    pub(super) fn waited(&mut self, machine: &mut Machine<'_>, watch: &Watch) {
         if self.rung {
             self.kicks.repeated += watch.repeated();
-            machine.waited(&watch, self.name);
+            machine.waited(watch, self.name);
         } else {
             self.kicks.unasked += watch.repeated();
         }
-        Ok(())
     }
 
     /// The driver looks by itself from now on.

@@ -211,6 +211,7 @@ impl Receive {
                 }
             }
         }
+        self.queue.waited(machine, &watch);
         self.sent += 1;
         Ok(())
     }

@@ -156,13 +156,14 @@ impl Transmit {
         Ok(())
     }
 
-    fn wait_for_sink<D: BenchDriver>(&self, driver: &D, machine: &mut Machine<'_>) -> Result<(), Error> {
-        self.until(driver, machine, "used packets to arrive at the sink", |sink| sink.verified() >= self.sent)
+    fn wait_for_sink<D: BenchDriver>(&mut self, driver: &D, machine: &mut Machine<'_>) -> Result<(), Error> {
+        let sent = self.sent;
+        self.until(driver, machine, "used packets to arrive at the sink", |sink| sink.verified() >= sent)
     }
 
     /// Waits until something holds for the sink.
     fn until<D: BenchDriver>(
-        &self,
+        &mut self,
         driver: &D,
         machine: &mut Machine<'_>,
         waiting_for: &'static str,
@@ -173,6 +174,7 @@ impl Transmit {
             let waiting = self.queue.waiting_for(waiting_for);
             machine.look_again(&mut watch, waiting, || driver.state())?;
         }
+        self.queue.waited(machine, &watch);
         Ok(())
     }
 }
