@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests")]
 
+#[path = "common/cases.rs"]
+mod cases;
 #[allow(dead_code, reason = "other tests use the rest")]
 #[path = "common/either.rs"]
 mod either;
@@ -152,7 +154,7 @@ fn run<D: EitherDriver<Tables = Counted<AnyTableSource>>, V: Device>(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: if cfg!(debug_assertions) { 200 } else { 3000 }, ..ProptestConfig::default() })]
+    #![proptest_config(cases::cases(200))]
 
     #[test]
     fn every_descriptor_and_table_is_accounted_for(

@@ -2,11 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests")]
 
-use proptest::prelude::*;
+#[path = "common/cases.rs"]
+mod cases;
 #[allow(dead_code, reason = "other tests use the rest")]
 #[path = "common/strategies.rs"]
 mod strategies;
 
+use proptest::prelude::*;
 use ring_core::{
     Fault, QueueConfig, Segment,
     device::{Chain, Device, PackedDevice, SplitDevice},
@@ -576,7 +578,7 @@ fn survive<D: Driver, V: Device>(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: if cfg!(debug_assertions) { 2000 } else { 20000 }, ..ProptestConfig::default() })]
+    #![proptest_config(cases::cases(2000))]
 
     /// Nothing panics, loops or invents a buffer, whatever stands in memory. Arithmetic is checked in this build.
     #[test]

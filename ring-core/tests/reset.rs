@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests")]
 
+#[path = "common/cases.rs"]
+mod cases;
 #[allow(dead_code, reason = "other tests use the rest")]
 #[path = "common/either.rs"]
 mod either;
@@ -196,7 +198,7 @@ fn works<D: EitherDriver, V: Device>(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: if cfg!(debug_assertions) { 200 } else { 3000 }, ..ProptestConfig::default() })]
+    #![proptest_config(cases::cases(200))]
 
     #[test]
     fn each_buffer_comes_back_once_and_the_queue_works_again(
