@@ -106,7 +106,8 @@ pub(crate) struct QemuArguments {
     #[arg(long, value_enum, default_value_t = Switch::On, num_args = 0..=1, default_missing_value = "on")]
     event_idx: Switch,
 
-    /// Whether the device uses buffers in the order in which they were made available.
+    /// Whether the device uses buffers in the order in which they were made available. QEMU 10.0 loses buffers then where
+    /// the size of a packed ring is no power of two.
     #[arg(long, value_enum, default_value_t = Switch::Off, num_args = 0..=1, default_missing_value = "on")]
     in_order: Switch,
 
