@@ -5,7 +5,7 @@ use super::{
     bring_up::bring_up,
     machine::Machine,
     memory_map::MemoryMap,
-    ring_format::{RingFormat, Split},
+    ring_format::{Packed, RingFormat, Split},
     transmit::Transmit,
 };
 use crate::{Error, doorbell::Bell, net::Sizes};
@@ -61,12 +61,15 @@ fn have_qemu() -> bool {
 }
 
 /// A device that is ready, and the driver of its transmit queue.
-fn ready(interrupted: &AtomicBool) -> (Machine<'_>, Transmit, <Split as RingFormat>::Driver<Direct>) {
-    let options = Options { timeout: Duration::from_millis(1200), ..options() };
+fn ready<F: RingFormat>(
+    format: Format,
+    interrupted: &AtomicBool,
+) -> (Machine<'_>, Transmit, F::Driver<Direct>) {
+    let options = Options { timeout: Duration::from_millis(1200), format, ..options() };
     let map = MemoryMap::of(&options);
     let (machine, found) = bring_up(&options, &map, interrupted).unwrap();
     let config = QueueConfig::new(map.transmit.layout, found.negotiated.accepted);
-    (machine, Transmit::new(&options, &map.transmit), Split::driver(&config, Direct).unwrap())
+    (machine, Transmit::new(&options, &map.transmit), F::driver(&config, Direct).unwrap())
 }
 
 #[test]
@@ -75,7 +78,7 @@ fn a_device_that_does_nothing_more_is_a_stall() {
         return;
     }
     let interrupted = AtomicBool::new(false);
-    let (mut machine, mut transmit, mut driver) = ready(&interrupted);
+    let (mut machine, mut transmit, mut driver) = ready::<Split>(Format::Split, &interrupted);
     transmit.round(&mut driver, &mut machine, 7).unwrap();
     let memory = machine.memory();
     let error =
@@ -91,12 +94,38 @@ fn a_device_that_does_nothing_more_is_a_stall() {
 }
 
 #[test]
+fn a_packed_ring_that_stands_still_tells_of_both_sides_too() {
+    if !have_qemu() {
+        return;
+    }
+    let interrupted = AtomicBool::new(false);
+    let (mut machine, mut transmit, mut driver) = ready::<Packed>(Format::Packed, &interrupted);
+    // Three descriptors each.
+    transmit.round(&mut driver, &mut machine, 7).unwrap();
+    let memory = machine.memory();
+    let error =
+        transmit.queue.wait(&mut driver, &mut machine, &memory, 1, "what was never sent").unwrap_err();
+    let Error::Stalled(stall) = &error else { panic!("{error}") };
+    let DriverState::Packed(driver) = stall.driver else { panic!("{stall:?}") };
+    assert_eq!((driver.published.index, driver.next_used.index, driver.free), (21, 21, 256));
+    // The device waits for the next descriptor, in the first lap.
+    assert!(stall.fields.contains(&("device event offset", 0x8000 | 21)), "{error}");
+    assert!(stall.fields.contains(&("flags where the next is used", 0)), "{error}");
+    let text = error.to_string();
+    for part in
+        ["published up to slot 21 (wrap counter 1)", "device event flags 0x0002", "256 descriptors free"]
+    {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
 fn a_device_that_wants_a_reset_is_heard() {
     if !have_qemu() {
         return;
     }
     let interrupted = AtomicBool::new(false);
-    let (mut machine, mut transmit, mut driver) = ready(&interrupted);
+    let (mut machine, mut transmit, mut driver) = ready::<Split>(Format::Split, &interrupted);
     let memory = machine.memory();
     // A head that no descriptor table has (S-HEAD).
     let layout = transmit.queue.layout;
