@@ -12,7 +12,7 @@ use crate::{
     pci,
     qemu::{DEVICE_SLOT, Located, Qemu, QemuError, Settings},
     virtio::{
-        CommonConfig, QueueSetup, negotiate, set_up_queue,
+        BringUpError, CommonConfig, QueueSetup, negotiate, set_up_queue,
         status::{ACKNOWLEDGE, DEVICE_NEEDS_RESET, DRIVER, DRIVER_OK, FEATURES_OK},
     },
 };
@@ -59,9 +59,7 @@ impl<'a> Theirs<'a> {
 
     fn running(&mut self) -> Result<&mut Running, Error> {
         if self.running.is_none() {
-            let device_options = vec!["packed=on".into(), "in_order=on".into()];
-            let settings = Settings { device_options, timeout: self.timeout, ..Settings::default() };
-            let mut qemu = Qemu::start(self.located, &settings, END)?;
+            let mut qemu = self.start()?;
             qemu.packets
                 .set_nonblocking(true)
                 .map_err(|source| Error::System { what: "a socket", source })?;
@@ -71,6 +69,21 @@ impl<'a> Theirs<'a> {
         self.running
             .as_mut()
             .ok_or(Error::System { what: "a running QEMU", source: io::ErrorKind::NotFound.into() })
+    }
+
+    fn start(&self) -> Result<Qemu, QemuError> {
+        let start = |options: &[&str]| {
+            let device_options = options.iter().map(|option| (*option).into()).collect();
+            let settings = Settings { device_options, timeout: self.timeout, ..Settings::default() };
+            Qemu::start(self.located, &settings, END)
+        };
+        match start(&["packed=on", "in_order=on"]) {
+            // Older versions do not know it.
+            Err(QemuError::Ended { said, .. }) if said.iter().any(|line| line.contains("in_order")) => {
+                start(&["packed=on"])
+            }
+            started => started,
+        }
     }
 
     /// QEMU's version.
@@ -95,6 +108,9 @@ impl<'a> Theirs<'a> {
         });
         match judged {
             Ok(judged) => Ok(judged),
+            Err(Error::BringUp(BringUpError::NotOffered { missing, .. })) => {
+                Ok(Judged { verdict: Verdict::Unavailable { missing }, packets: Vec::new() })
+            }
             Err(error) => match running.qemu.explain_any("on a broken ring", error) {
                 Error::Qemu(QemuError::Ended { status, .. }) => {
                     let how = format!("{status}; {}", running.said_since(said));

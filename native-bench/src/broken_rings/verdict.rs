@@ -20,6 +20,11 @@ pub enum Verdict {
     },
     /// It found nothing to do.
     Ignored,
+    /// It was not asked: it does not have the features.
+    Unavailable {
+        /// Which, by name.
+        missing: String,
+    },
     /// Its process ended.
     Ended {
         /// How, and its last words.
@@ -58,6 +63,7 @@ impl fmt::Display for Verdict {
             },
             Verdict::Refused { by } => write!(f, "refuses: {by}"),
             Verdict::Ignored => write!(f, "sees nothing"),
+            Verdict::Unavailable { missing } => write!(f, "does not offer {missing}"),
             Verdict::Ended { how } => write!(f, "ENDS: {how}"),
         }
     }

@@ -3,7 +3,7 @@
 use super::{failed, print};
 use crate::cli::BrokenRingsArguments;
 use anyhow::{Result, bail};
-use native_bench::broken_rings::{Comparison, Comparisons, run};
+use native_bench::broken_rings::{Comparison, Comparisons, Verdict, run};
 use std::{fmt::Write, process::ExitCode};
 
 /// Gives every broken ring to both devices and prints what they did.
@@ -57,14 +57,15 @@ fn render(comparisons: &Comparisons) -> String {
 
 fn row(ring: &Comparison) -> [String; 5] {
     let verdict = match (ring.same, ring.difference) {
+        _ if matches!(ring.qemu, Verdict::Unavailable { .. }) => "not compared".into(),
         (true, _) => "same".into(),
         (false, Some(difference)) => format!("differs: {difference}"),
         (false, None) => "DIFFERS, unexplained".into(),
     };
     let again = match (ring.qemu_works_again, ring.ring_core_works_again) {
-        (true, true) => "",
-        (false, _) => "; QEMU does not work again after a reset",
-        (true, false) => "; ring-core does not work again after a reset",
+        (Some(true) | None, true) => "",
+        (Some(false), _) => "; QEMU does not work again after a reset",
+        (_, false) => "; ring-core does not work again after a reset",
     };
     [
         ring.format.to_string(),

@@ -4,6 +4,7 @@ use serde_json::Value;
 use std::{
     path::Path,
     process::{Child, Command, Output, Stdio},
+    sync::OnceLock,
     time::{Duration, Instant},
 };
 
@@ -14,6 +15,22 @@ pub(crate) fn have_qemu() -> bool {
     assert!(!required, "NATIVE_BENCH_REQUIRE_QEMU is set, but {reason}");
     println!("SKIPPED: {reason}");
     false
+}
+
+/// Whether this QEMU can do what the arguments ask for: older ones have no IN_ORDER. Says so if not.
+pub(crate) fn is_possible(arguments: &str) -> bool {
+    static IN_ORDER: OnceLock<bool> = OnceLock::new();
+    let in_order = arguments.contains("--in-order") && !arguments.contains("--in-order off");
+    let has_in_order = || {
+        let qemu = native_bench::qemu::locate(None).unwrap().path;
+        let help = Command::new(qemu).args(["-device", "virtio-net-pci,help"]).output().unwrap();
+        String::from_utf8_lossy(&help.stdout).contains("in_order=")
+    };
+    let possible = !in_order || *IN_ORDER.get_or_init(has_in_order);
+    if !possible {
+        println!("SKIPPED: this QEMU has no in_order: {arguments}");
+    }
+    possible
 }
 
 /// The program, without arguments.
