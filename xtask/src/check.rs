@@ -1,4 +1,4 @@
-//! `cargo xtask check`: formatting and lints, for this machine and for WebAssembly.
+//! `cargo xtask check`: formatting, lints, documentation and package, for this machine and for WebAssembly.
 
 use std::io::{self, IsTerminal};
 
@@ -14,7 +14,7 @@ pub(crate) struct Check {
     pub(crate) command: Invocation,
 }
 
-/// All checks, quickest first.
+/// All checks.
 pub(crate) fn all(project: &Project) -> Vec<Check> {
     let web = ["--package", "web", "--target", setup::TARGET];
     let deny = ["--", "--deny", "warnings"];
@@ -32,6 +32,25 @@ pub(crate) fn all(project: &Project) -> Vec<Check> {
                 .arguments(["clippy", "--locked", "--all-targets"])
                 .arguments(web)
                 .arguments(deny),
+        },
+        Check {
+            name: "documentation of ring-core",
+            command: cargo(project)
+                .arguments(["doc", "--locked", "--package", "ring-core", "--all-features", "--no-deps"])
+                .environment("RUSTDOCFLAGS", "--deny warnings"),
+        },
+        Check {
+            name: "ring-core without std",
+            command: cargo(project)
+                .arguments(["build", "--locked", "--package", "ring-core", "--no-default-features"])
+                .arguments(["--target", setup::TARGET]),
+        },
+        Check {
+            // What would be published, built from nothing else. Set-up has fetched all it depends on.
+            name: "package of ring-core",
+            command: cargo(project)
+                .arguments(["package", "--locked", "--offline", "--allow-dirty"])
+                .arguments(["--package", "ring-core"]),
         },
     ]
 }

@@ -35,7 +35,7 @@ enum Task {
     Setup,
     /// Builds the page and serves it on this machine, anew after every change.
     Serve(serve::Options),
-    /// Checks formatting and lints.
+    /// Checks formatting and lints, and documentation and package of ring-core.
     Check,
     /// Runs all checks and tests, in the browser too, and counts them.
     Test,

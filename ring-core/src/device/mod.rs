@@ -53,6 +53,9 @@ pub trait Device {
 
     /// Asks the driver to notify of the next available buffer. Returns whether one became available meanwhile: it may
     /// have come without a notification, so the caller takes it now.
+    ///
+    /// With `EVENT_IDX` this asks for one notification: a device that waits for them calls it each time it has taken all
+    /// there is.
     fn enable_notifications<M: Memory>(&mut self, memory: &M) -> Result<bool, Fault>;
 
     /// Writes what another device asked for, where it was observed, in the form of [`Notify::seen`].

@@ -45,6 +45,10 @@ pub trait Driver {
 
     /// Asks the device to notify of the next used buffer. Returns how many were used meanwhile: those may have come
     /// without a notification, so the caller reaps them now.
+    ///
+    /// With `EVENT_IDX` this asks for one notification. A driver that waits for notifications calls it each time it has
+    /// reaped all there is, and reaps again unless it returns 0; otherwise it is not told of what comes later
+    /// (2.7.7, 2.8.10).
     fn enable_notifications<M: Memory>(&mut self, memory: &M) -> Result<u16, Fault>;
 
     /// The number of the next used buffer to reap: buffers are counted from the start index on, modulo 2^16.

@@ -1,12 +1,16 @@
 //! Guest memory as both sides of a queue see it.
 //!
 //! The rings reach memory only through [`Memory`], so the same code runs on memory shared with a real
-//! device ([`SharedMemory`]), on bytes of its own ([`OwnedMemory`]), and on either of them watched
+//! device (`SharedMemory`, with `std`), on bytes of its own ([`OwnedMemory`]), and on either of them watched
 //! ([`Observed`]).
 
 mod observed;
 mod owned;
 #[cfg(feature = "std")]
+#[allow(
+    unsafe_code,
+    reason = "memory that a peer shares is a pointer; only atomic accesses are made from it"
+)]
 mod shared;
 #[cfg(feature = "vm-memory")]
 mod vm_memory;

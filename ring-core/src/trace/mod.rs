@@ -7,6 +7,60 @@
 //! A trace has two encodings of the same types, told apart by content:
 //! - binary ([`binary`]): compressed blocks with checksums and an index, for programs;
 //! - JSON Lines ([`json_lines`]): a header line and a line for each call, for people.
+//!
+//! A run recorded, and replayed to where a buffer had come back:
+//!
+//! ```
+//! # #[cfg(feature = "std")] {
+//! use ring_core::{QueueConfig, Segment, Side, device::{Chain, Device, SplitDevice}, driver::{Driver, SplitDriver}};
+//! use ring_core::{indirect::TableStrategy, memory::OwnedMemory, probe::NoProbe, replay::QueueReplay};
+//! use ring_core::{spec::{Features, Layout}, trace::*};
+//! use std::{ops::ControlFlow, rc::Rc, time::Instant};
+//!
+//! let queue = QueueHeader {
+//!     name: "transmit".into(),
+//!     index: 0,
+//!     config: QueueConfig::new(Layout::contiguous(16, 0x1000), Features(0)),
+//!     strategy: TableStrategy::Direct,
+//!     tables: MemoryRange { base: 0x2000, length: 0x1000 },
+//! };
+//! let header = Header {
+//!     version: TRACE_VERSION,
+//!     made_by: "an example".into(),
+//!     source: Source { device: "an example".into(), ..Source::default() },
+//!     observed_from: Side::Driver,
+//!     ticks_per_second: 1_000_000_000,
+//!     queues: vec![queue.clone()],
+//! };
+//! let writer = TraceWriter::new(Vec::new(), &header)?; // a file, elsewhere
+//! let recorder = writer.queue(0).ok_or("no such queue")?;
+//! let start = Instant::now();
+//! let clock = move || start.elapsed().as_nanos() as u64;
+//!
+//! // A driver like any other, only wrapped; the device may be any, here it is ours.
+//! let memory = OwnedMemory::new(0x1000, 0x2000);
+//! let tables = queue.strategy.build(16, queue.tables.base, queue.tables.length)?;
+//! let driver = SplitDriver::new(&queue.config, tables)?;
+//! let mut device = SplitDevice::new(&queue.config)?;
+//! let mut driver = RecordedDriver::new(driver, queue, recorder, clock);
+//! let mut chain = Chain::default();
+//! driver.add(&memory, &mut NoProbe, 7, &[Segment { address: 0x10_0000, length: 60 }], &[])?;
+//! driver.publish(&memory, &mut NoProbe)?;
+//! device.pop(&memory, &mut NoProbe, &mut chain)?;
+//! device.complete(&memory, &mut NoProbe, chain.head, 0)?;
+//! device.publish(&memory, &mut NoProbe)?;
+//! driver.reap(&memory, &mut NoProbe)?;
+//! drop(driver);
+//! let (bytes, _) = writer.finish()?;
+//!
+//! let trace = Rc::new(Trace::open(bytes)?);
+//! let mut replay = QueueReplay::open(trace, 0, |_| ControlFlow::Continue(()))?.ok_or("broken off")?;
+//! let step = replay.step(replay.len())?.ok_or("no such call")?;
+//! assert!(matches!(step.record.call, Call::Reap));
+//! assert!(!step.accesses.is_empty());
+//! # }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod binary;
 mod call;
