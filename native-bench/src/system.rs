@@ -1,7 +1,7 @@
 //! What only unsafe code can ask of the system: mapping guest memory, tying a child's life to ours, reading the
 //! cycle counter. The only unsafe code of the crate.
 
-use ring_core::memory::{Memory, Ordering, OutOfRange, SharedMemory};
+use ring_core::memory::{Memory, Ordering, OutOfRange, SharedDescriptors, SharedMemory};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::{
     io,
@@ -64,6 +64,14 @@ impl GuestMemory {
 }
 
 impl Memory for GuestMemory {
+    type Descriptors<'a> = SharedDescriptors<'a>;
+    #[inline]
+    fn descriptors(&self, address: u64, count: u32) -> Result<SharedDescriptors<'_>, OutOfRange> {
+        self.shared.descriptors(address, count)
+    }
+    fn check_words(&self, address: u64, count: u64) -> Result<(), OutOfRange> {
+        self.shared.check_words(address, count)
+    }
     #[inline]
     fn load_u16(&self, address: u64, ordering: Ordering) -> Result<u16, OutOfRange> {
         self.shared.load_u16(address, ordering)
@@ -95,6 +103,14 @@ impl Memory for GuestMemory {
     #[inline]
     fn store_words(&self, address: u64, words: [u64; 2]) -> Result<(), OutOfRange> {
         self.shared.store_words(address, words)
+    }
+    #[inline]
+    fn load_singles(&self, address: u64) -> Result<[u32; 2], OutOfRange> {
+        self.shared.load_singles(address)
+    }
+    #[inline]
+    fn store_singles(&self, address: u64, values: [u32; 2]) -> Result<(), OutOfRange> {
+        self.shared.store_singles(address, values)
     }
     #[inline]
     fn fence(&self, ordering: Ordering) {

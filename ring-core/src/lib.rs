@@ -164,6 +164,7 @@ pub mod driver;
 pub mod fault;
 pub mod indirect;
 pub mod memory;
+mod order;
 pub mod probe;
 #[cfg(feature = "serde")]
 pub mod replay;

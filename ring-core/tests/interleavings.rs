@@ -16,7 +16,7 @@ use ring_core::{
     device::{Chain, Device, PackedDevice, SplitDevice},
     driver::{Driver, PackedDriver, SplitDriver},
     indirect::Direct,
-    memory::{Memory, Ordering, OutOfRange},
+    memory::{EachChecked, Memory, Ordering, OutOfRange},
     probe::NoProbe,
     spec::{Features, Format, Layout, feature},
 };
@@ -94,6 +94,16 @@ impl Cells {
 }
 
 impl Memory for Cells {
+    type Descriptors<'a>
+        = EachChecked<'a, Self>
+    where
+        Self: 'a;
+    fn descriptors(&self, address: u64, count: u32) -> Result<EachChecked<'_, Self>, OutOfRange> {
+        EachChecked::new(self, address, count)
+    }
+    fn check_words(&self, _: u64, _: u64) -> Result<(), OutOfRange> {
+        Ok(())
+    }
     fn load_u16(&self, address: u64, ordering: Ordering) -> Result<u16, OutOfRange> {
         Ok(self.half(address)?.load(ordering))
     }

@@ -7,7 +7,7 @@ use crate::{
     spec::{DESCRIPTOR_SIZE, MAXIMUM_CHAIN_BYTES, Rule, descriptor_flag},
 };
 use alloc::vec::Vec;
-use core::{fmt, slice};
+use core::{fmt, num::NonZeroU16, slice};
 
 /// One buffer taken from the ring, its elements checked. Reused from call to call: it allocates once, with room for as
 /// many elements as the queue has descriptors, which no buffer exceeds.
@@ -73,54 +73,46 @@ impl fmt::Debug for Chain {
     }
 }
 
+/// What a walk found beside the elements.
+pub(super) struct Walked {
+    /// Bytes of the writable elements.
+    pub(super) writable_bytes: u64,
+    /// Ring descriptors.
+    pub(super) descriptors: NonZeroU16,
+}
+
 /// A chain being read: every check of its elements that does not depend on the format.
 pub(super) struct Walk<'a> {
     // Where the next elements go. That it runs out bounds every walk.
     room: slice::IterMut<'a, Segment>,
-    // Room beyond what the table may fill.
-    kept_back: usize,
+    // Bytes of the elements of one kind: readable ones, then writable ones.
     bytes: u64,
     /// WRITE once a writable element was seen: what elements' flags are expected to have from there on.
     pub(super) write: u16,
-    // What was left of the room, and the bytes, when the first writable element came.
-    readable_end: (usize, u64),
-    table: Option<Table>,
-}
-
-/// What a walk found.
-pub(super) struct Walked {
-    table: Option<Table>,
-    readable: usize,
-    pub(super) elements: usize,
-    pub(super) writable_bytes: u64,
-}
-
-impl Walked {
-    #[inline(always)]
-    pub(super) fn keep(&self, chain: &mut Chain, head: u16) {
-        chain.head = head;
-        chain.table = self.table;
-        chain.readable = self.readable;
-        chain.elements = self.elements;
-    }
+    readable_bytes: u64,
+    // Of the chain.
+    table: &'a mut Option<Table>,
+    readable: &'a mut usize,
+    elements: &'a mut usize,
 }
 
 impl<'a> Walk<'a> {
     #[inline(always)]
     pub(super) fn new(chain: &'a mut Chain, queue_size: u16) -> Self {
+        let Chain { segments, table, readable, elements, .. } = chain;
         // Until the walk is done there is nothing in it.
-        (chain.readable, chain.elements) = (0, 0);
-        if chain.segments.len() != queue_size as usize {
-            make_room(&mut chain.segments, queue_size);
+        (*table, *readable, *elements) = (None, 0, 0);
+        if segments.len() != queue_size as usize {
+            make_room(segments, queue_size);
         }
-        let room = chain.segments.iter_mut();
-        Walk { room, kept_back: 0, bytes: 0, write: 0, readable_end: (0, 0), table: None }
+        let room = segments.iter_mut();
+        Walk { room, bytes: 0, write: 0, readable_bytes: 0, table, readable, elements }
     }
 
     /// Elements there is room for.
     #[inline(always)]
     pub(super) fn left(&self) -> usize {
-        self.room.len() + self.kept_back
+        self.room.len()
     }
 
     /// Adds an element whose flags have WRITE as expected; `false` if there is no room for it.
@@ -134,13 +126,18 @@ impl<'a> Walk<'a> {
 
     /// An element whose flags do not have WRITE as expected: the first writable one, or one out of order.
     #[inline(always)]
-    pub(super) fn turn(&mut self, place: impl Fn() -> Place, flags: u16) -> Result<(), Fault> {
+    pub(super) fn turn(
+        &mut self,
+        place: impl Fn() -> Place,
+        flags: u16,
+        queue_size: u16,
+    ) -> Result<(), Fault> {
         if self.write != 0 {
-            let expected = "WRITE, as in the descriptors before it";
-            return Err(Fault::rule(Rule::ReadableFirst, place(), flags, expected));
+            return Err(not_writable(place(), flags));
         }
         self.write = descriptor_flag::WRITE;
-        self.readable_end = (self.left(), self.bytes);
+        *self.readable = queue_size as usize - self.left();
+        self.readable_bytes = core::mem::take(&mut self.bytes);
         Ok(())
     }
 
@@ -148,50 +145,85 @@ impl<'a> Walk<'a> {
     #[inline(always)]
     pub(super) fn enter_table(&mut self, place: Place, address: u64, length: u32) -> Result<u32, Fault> {
         if length == 0 || !length.is_multiple_of(DESCRIPTOR_SIZE) {
-            let expected = "a table length that is a multiple of 16 and not 0";
-            return Err(Fault::rule(Rule::IndirectLength, place, length, expected));
+            return Err(no_table(place, length));
         }
         let entries = length / DESCRIPTOR_SIZE;
-        self.table = Some(Table { address, entries: entries.min(u16::MAX as u32) as u16 });
-        if let Some(more) = self.room.len().checked_sub(entries as usize) {
-            let (room, _) = core::mem::take(&mut self.room).into_slice().split_at_mut(entries as usize);
-            (self.room, self.kept_back) = (room.iter_mut(), more);
-        }
+        *self.table = Some(Table { address, entries: entries.min(u16::MAX as u32) as u16 });
         Ok(entries)
     }
 
-    /// The error when there is no room although the table has more entries.
-    #[cold]
-    pub(super) fn too_many(place: Place, queue_size: u16) -> Fault {
-        let expected = "no more elements than the queue size";
-        Fault::rule(Rule::TooLong, place, queue_size as u64 + 1, expected)
-    }
-
-    /// The last element was added.
+    /// The last element was added. `descriptors` of the ring were walked if they are not as many as the elements.
     #[inline(always)]
-    pub(super) fn finish(self, place: impl Fn() -> Place, queue_size: u16) -> Result<Walked, Fault> {
-        if self.bytes > MAXIMUM_CHAIN_BYTES {
-            return Err(Fault::rule(Rule::TooLong, place(), self.bytes, "at most 2^32 bytes in total"));
+    pub(super) fn finish(
+        self,
+        place: impl Fn() -> Place,
+        queue_size: u16,
+        descriptors: Option<NonZeroU16>,
+    ) -> Result<Walked, Fault> {
+        let bytes = self.bytes + self.readable_bytes;
+        if bytes > MAXIMUM_CHAIN_BYTES {
+            return Err(too_many_bytes(place(), bytes));
         }
-        let left = self.left();
-        let (readable_left, readable_bytes) =
-            if self.write != 0 { self.readable_end } else { (left, self.bytes) };
-        Ok(Walked {
-            table: self.table,
-            readable: queue_size as usize - readable_left,
-            elements: queue_size as usize - left,
-            writable_bytes: self.bytes - readable_bytes,
-        })
+        let elements = queue_size as usize - self.left();
+        *self.elements = elements;
+        let descriptors = match descriptors {
+            Some(descriptors) => descriptors,
+            // At least the one that was just added.
+            None => NonZeroU16::new(elements as u16).unwrap_or(NonZeroU16::MIN),
+        };
+        if self.write == 0 {
+            *self.readable = elements;
+            return Ok(Walked { writable_bytes: 0, descriptors });
+        }
+        Ok(Walked { writable_bytes: self.bytes, descriptors })
     }
 }
 
 #[cold]
+#[inline(never)]
 fn make_room(segments: &mut Vec<Segment>, queue_size: u16) {
     segments.resize(queue_size.into(), Segment::default());
 }
 
-/// Guest address of a table's entry. Wraps where a peer's address is absurd; memory refuses it then.
-#[inline(always)]
-pub(super) fn entry_address(table: u64, entry: u16) -> u64 {
-    table.wrapping_add(entry as u64 * DESCRIPTOR_SIZE as u64)
+#[cold]
+#[inline(never)]
+fn not_writable(place: Place, flags: u16) -> Fault {
+    Fault::rule(Rule::ReadableFirst, place, flags, "WRITE, as in the descriptors before it")
+}
+
+#[cold]
+#[inline(never)]
+fn no_table(place: Place, length: u32) -> Fault {
+    let expected = "a table length that is a multiple of 16 and not 0";
+    Fault::rule(Rule::IndirectLength, place, length, expected)
+}
+
+#[cold]
+#[inline(never)]
+fn too_many_bytes(place: Place, bytes: u64) -> Fault {
+    Fault::rule(Rule::TooLong, place, bytes, "at most 2^32 bytes in total")
+}
+
+/// There is no room although the table has more entries.
+#[cold]
+#[inline(never)]
+pub(super) fn too_many_elements(place: Place, queue_size: u16) -> Fault {
+    let expected = "no more elements than the queue size";
+    Fault::rule(Rule::TooLong, place, queue_size as u64 + 1, expected)
+}
+
+/// What both formats refuse of an INDIRECT descriptor in a table.
+#[cold]
+#[inline(never)]
+pub(super) fn nested(table: u64, entry: u16, flags: u16) -> Fault {
+    let expected = "no INDIRECT flag inside a table";
+    Fault::rule(Rule::IndirectNested, Place::Table { address: table, entry }, flags, expected)
+}
+
+/// INDIRECT in a ring whose features do not have it.
+#[cold]
+#[inline(never)]
+pub(super) fn not_negotiated(place: Place, flags: u16) -> Fault {
+    let expected = "no INDIRECT flag, since the feature was not negotiated";
+    Fault::rule(Rule::IndirectFeature, place, flags, expected)
 }

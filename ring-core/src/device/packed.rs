@@ -2,20 +2,21 @@
 
 use super::{
     Chain, Device, Taken,
-    chain::{Walk, Walked, entry_address},
-    taken::TakenBuffers,
+    chain::{Walk, Walked, nested, not_negotiated, too_many_elements},
+    taken::{Popped, TakenBuffers},
 };
 use crate::{
     ConfigError, Fault, QueueConfig, Segment,
     driver::Notify,
     fault::Place,
-    memory::{Memory, Ordering},
+    memory::{Descriptors, Memory, Ordering, OutOfRange},
     probe::{Event, Probe},
     spec::{
-        Format, Layout, Rule, feature,
+        DESCRIPTOR_SIZE, Format, Layout, Rule, feature,
         packed::{self, Cell, Descriptor, Position, descriptor_flag},
     },
 };
+use core::num::NonZeroU16;
 
 /// What the device knows that the driver cannot see, for those who draw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,9 +34,6 @@ pub struct PackedDeviceState {
     /// The event structure that the device last wrote.
     pub notify_wish: packed::Event,
 }
-
-/// The two flags that a wrap toggles in what makes a descriptor available.
-const BOTH: u16 = descriptor_flag::AVAIL | descriptor_flag::USED;
 
 const FRESH: PackedDeviceState = PackedDeviceState {
     next_available: Position::START,
@@ -78,88 +76,105 @@ impl PackedDevice {
     }
 
     #[inline(always)]
-    fn second_word(&self, slot: u16) -> u64 {
-        self.layout.address(Cell::Descriptor(slot)) + 8
+    fn ring<'a, M: Memory>(&self, memory: &'a M) -> Result<M::Descriptors<'a>, OutOfRange> {
+        memory.descriptors(self.layout.descriptor_area, self.layout.queue_size.into())
     }
 
     /// The head of the next available buffer, without its address.
     #[inline(always)]
-    fn available_head<M: Memory>(&self, memory: &M) -> Result<Option<Descriptor>, Fault> {
-        self.buffers.check_broken()?;
+    fn available_head(&self, ring: &impl Descriptors) -> Result<Option<Descriptor>, Fault> {
         let position = self.state.next_available;
         // Acquire pairs with the driver's release: everything else is read after the flags (2.8.21.1.1). One load: flags,
         // id and length belong together.
-        let rest = memory.load_u64(self.second_word(position.index), Ordering::Acquire)?;
+        let Some(rest) = ring.load_second(position.index.into(), Ordering::Acquire) else {
+            return Err(lost(&self.layout, position.index));
+        };
         let head = Descriptor::from_words([0, rest]);
         Ok(head.is_available(position).then_some(head))
     }
 
-    /// Reads every descriptor of the list once and checks it. Returns what it found, its id, and the ring descriptors it
-    /// holds.
+    /// A function of its own, so that what it keeps in registers is its own; and what it returns fits into one.
+    #[inline(never)]
+    fn take_or_break<M: Memory>(&mut self, memory: &M, chain: &mut Chain) -> Popped {
+        match self.take(memory, chain) {
+            Ok(true) => Popped::Buffer,
+            Ok(false) => Popped::Nothing,
+            Err(fault) => self.buffers.break_while_taking(fault),
+        }
+    }
+
+    /// Takes the next available buffer, if there is one. The queue breaks if it fails.
     #[inline(always)]
-    fn walk<M: Memory>(
-        &self,
-        memory: &M,
-        head: Descriptor,
-        chain: &mut Chain,
-    ) -> Result<(Walked, u16, u16), Fault> {
+    fn take<M: Memory>(&mut self, memory: &M, chain: &mut Chain) -> Result<bool, Fault> {
+        self.buffers.check_broken()?;
+        let ring = self.ring(memory)?;
+        let Some(head) = self.available_head(&ring)? else { return Ok(false) };
         let size = self.layout.queue_size;
-        let mut walk = Walk::new(chain, size);
-        let mut slot = self.state.next_available.index;
-        let mut available = self.state.next_available.available_bits();
-        let address = memory.load_u64(self.layout.address(Cell::Descriptor(slot)), Ordering::Relaxed)?;
+        let mut position = self.state.next_available;
+        let Some(address) = ring.load_first(position.index.into()) else {
+            return Err(lost(&self.layout, position.index));
+        };
         let mut descriptor = Descriptor { address, ..head };
+        let mut walk = Walk::new(chain, size);
+        // More than are free would be some of a list that is not used yet, again.
         let free = size - self.state.held;
-        let mut held = 0;
+        let mut left = free;
+        // Every descriptor is read once, and what is checked is what is used.
         let walked = loop {
-            let place = || Place::PackedRing(Cell::Descriptor(slot));
+            let place = || Place::PackedRing(Cell::Descriptor(position.index));
             let flags = descriptor.flags;
-            if held >= free {
-                let expected = "no more descriptors than are free: the driver rewrote a slot not yet used";
-                return Err(Fault::rule(Rule::PackedNoTouch, place(), held + 1, expected));
+            if left == 0 {
+                return Err(not_free(place(), free + 1));
             }
-            held += 1;
+            left -= 1;
             // One test for the two that are rare.
             if flags & (descriptor_flag::INDIRECT | descriptor_flag::WRITE) != walk.write {
                 if flags & descriptor_flag::INDIRECT != 0 {
                     if !self.indirect {
-                        let expected = "no INDIRECT flag, since the feature was not negotiated";
-                        return Err(Fault::rule(Rule::IndirectFeature, place(), flags, expected));
+                        return Err(not_negotiated(place(), flags));
                     }
-                    if held > 1 || flags & descriptor_flag::NEXT != 0 {
-                        let expected = "INDIRECT on a descriptor alone, or not at all";
-                        return Err(Fault::rule(Rule::PackedTableMix, place(), flags, expected));
+                    if free - left > 1 || flags & descriptor_flag::NEXT != 0 {
+                        return Err(table_not_alone(place(), flags));
                     }
                     break walk_table(memory, walk, place(), descriptor, size)?;
                 }
-                walk.turn(place, flags)?;
+                walk.turn(place, flags, size)?;
             }
             if !walk.element(Segment { address: descriptor.address, length: descriptor.length }) {
-                return Err(Walk::too_many(place(), size));
+                return Err(too_many_elements(place(), size));
             }
             if flags & descriptor_flag::NEXT == 0 {
-                break walk.finish(place, size)?;
+                break walk.finish(place, size, None)?;
             }
-            slot += 1;
-            if slot == size {
-                slot = 0;
-                available ^= BOTH;
-            }
-            let cell = Cell::Descriptor(slot);
-            descriptor = Descriptor::from_words(memory.load_words(self.layout.address(cell))?);
-            if descriptor.flags & BOTH != available {
-                let expected = "AVAIL and USED as in an available descriptor, since the one before has NEXT";
-                let place = Place::PackedRing(cell);
-                return Err(Fault::rule(Rule::PackedAvailableBits, place, descriptor.flags, expected));
+            position = position.advance(1, size);
+            let Some(words) = ring.load(position.index.into()) else {
+                return Err(lost(&self.layout, position.index));
+            };
+            descriptor = Descriptor::from_words(words);
+            if !descriptor.is_available(position) {
+                return Err(not_available(position.index, descriptor.flags));
             }
         };
         // The id stands in the last descriptor of the list (2.8.6).
-        if !self.buffers.is_new(descriptor.id) {
-            let place = Place::PackedRing(Cell::Descriptor(slot));
-            let expected = "an id below the queue size that is not in use";
-            return Err(Fault::rule(Rule::PackedIdLast, place, descriptor.id, expected));
-        }
-        Ok((walked, descriptor.id, held))
+        let Some(new) = self.buffers.new_id(descriptor.id) else {
+            return Err(wrong_id(position.index, descriptor.id));
+        };
+        new.insert(walked);
+        chain.head = descriptor.id;
+        self.state.held += free - left;
+        self.state.next_available = position.advance(1, size);
+        Ok(true)
+    }
+
+    #[inline(always)]
+    fn store_second<M: Memory>(
+        &self,
+        memory: &M,
+        slot: u16,
+        word: u64,
+        ordering: Ordering,
+    ) -> Result<(), Fault> {
+        self.ring(memory)?.store_second(slot.into(), word, ordering).ok_or_else(|| lost(&self.layout, slot))
     }
 
     /// Writes a used descriptor and skips the descriptors it stands for.
@@ -176,7 +191,7 @@ impl PackedDevice {
         let [_, rest] = Descriptor { address: 0, length, id, flags: position.used_bits() | write }.to_words();
         if self.unpublished.is_some() {
             // The driver cannot look here before it has seen the first one.
-            memory.store_u64(self.second_word(position.index), rest, Ordering::Relaxed)?;
+            self.store_second(memory, position.index, rest, Ordering::Relaxed)?;
         } else {
             self.unpublished = Some((position.index, rest));
         }
@@ -191,14 +206,14 @@ impl PackedDevice {
     }
 
     /// Buffers taken and not yet used, by id.
-    pub fn taken(&self) -> impl Iterator<Item = (u16, &Taken)> {
+    pub fn taken(&self) -> impl Iterator<Item = (u16, Taken)> {
         self.buffers.iter()
     }
 }
 
 /// The elements of an indirect table: every entry of it, in order. Flags other than WRITE are reserved there and ignored
 /// (2.8.7), but one that says INDIRECT is no element.
-#[inline(always)]
+#[inline(never)]
 fn walk_table<M: Memory>(
     memory: &M,
     mut walk: Walk<'_>,
@@ -206,53 +221,82 @@ fn walk_table<M: Memory>(
     descriptor: Descriptor,
     queue_size: u16,
 ) -> Result<Walked, Fault> {
-    let table = descriptor.address;
-    let entries = walk.enter_table(place, table, descriptor.length)?;
+    let address = descriptor.address;
+    let entries = walk.enter_table(place, address, descriptor.length)?;
+    let table = memory.descriptors(address, entries)?;
     let mut entry = 0;
-    loop {
-        let place = || Place::Table { address: table, entry };
-        let descriptor = Descriptor::from_words(memory.load_words(entry_address(table, entry))?);
+    while let Some(words) = table.load(entry.into()) {
+        let place = || Place::Table { address, entry };
+        let descriptor = Descriptor::from_words(words);
         let flags = descriptor.flags;
         if flags & (descriptor_flag::INDIRECT | descriptor_flag::WRITE) != walk.write {
             if flags & descriptor_flag::INDIRECT != 0 {
-                let expected = "no INDIRECT flag inside a table";
-                return Err(Fault::rule(Rule::IndirectNested, place(), flags, expected));
+                return Err(nested(address, entry, flags));
             }
-            walk.turn(place, flags)?;
-        }
-        if !walk.element(Segment { address: descriptor.address, length: descriptor.length }) {
-            return Err(Walk::too_many(place(), queue_size));
+            walk.turn(place, flags, queue_size)?;
         }
         // Ended by the queue size at the latest, so `entry` does not run over.
-        if entry as u32 + 1 == entries {
-            return walk.finish(place, queue_size);
+        if !walk.element(Segment { address: descriptor.address, length: descriptor.length }) {
+            return Err(too_many_elements(place(), queue_size));
         }
         entry += 1;
     }
+    walk.finish(|| Place::Table { address, entry: entry - 1 }, queue_size, Some(NonZeroU16::MIN))
+}
+
+/// A descriptor that cannot be reached, though the ring was found to lie in memory.
+#[cold]
+#[inline(never)]
+fn lost(layout: &Layout, slot: u16) -> Fault {
+    OutOfRange { address: layout.address(Cell::Descriptor(slot)), length: DESCRIPTOR_SIZE.into() }.into()
+}
+
+#[cold]
+#[inline(never)]
+fn not_free(place: Place, descriptors: u16) -> Fault {
+    let expected = "no more descriptors than are free: the driver rewrote a slot not yet used";
+    Fault::rule(Rule::PackedNoTouch, place, descriptors, expected)
+}
+
+#[cold]
+#[inline(never)]
+fn table_not_alone(place: Place, flags: u16) -> Fault {
+    Fault::rule(Rule::PackedTableMix, place, flags, "INDIRECT on a descriptor alone, or not at all")
+}
+
+#[cold]
+#[inline(never)]
+fn not_available(slot: u16, flags: u16) -> Fault {
+    let expected = "AVAIL and USED as in an available descriptor, since the one before has NEXT";
+    Fault::rule(Rule::PackedAvailableBits, Place::PackedRing(Cell::Descriptor(slot)), flags, expected)
+}
+
+#[cold]
+#[inline(never)]
+fn wrong_id(slot: u16, id: u16) -> Fault {
+    let expected = "an id below the queue size that is not in use";
+    Fault::rule(Rule::PackedIdLast, Place::PackedRing(Cell::Descriptor(slot)), id, expected)
 }
 
 impl Device for PackedDevice {
-    #[inline]
+    #[inline(always)]
     fn pop<M: Memory, P: Probe>(
         &mut self,
         memory: &M,
         probe: &mut P,
         chain: &mut Chain,
     ) -> Result<bool, Fault> {
-        let Some(head) = self.available_head(memory)? else { return Ok(false) };
-        let (walked, id, descriptors) = match self.walk(memory, head, chain) {
-            Ok(walked) => walked,
-            Err(fault) => return Err(self.buffers.break_for(fault)),
-        };
-        walked.keep(chain, id);
-        self.state.held += descriptors;
-        self.state.next_available = self.state.next_available.advance(descriptors, self.layout.queue_size);
-        self.buffers.insert(id, walked.writable_bytes, descriptors);
-        probe.event(Event::Popped { head: id, elements: walked.elements as u16 });
-        Ok(true)
+        match self.take_or_break(memory, chain) {
+            Popped::Nothing => Ok(false),
+            Popped::Buffer => {
+                probe.event(Event::Popped { head: chain.head, elements: chain.elements() as u16 });
+                Ok(true)
+            }
+            Popped::Broken => self.buffers.check_broken().map(|()| false),
+        }
     }
 
-    #[inline]
+    #[inline(always)]
     fn complete<M: Memory, P: Probe>(
         &mut self,
         memory: &M,
@@ -260,9 +304,10 @@ impl Device for PackedDevice {
         head: u16,
         length: u32,
     ) -> Result<(), Fault> {
-        let taken = self.buffers.check_use(head, length, false)?;
-        self.write_used(memory, head, length, taken.descriptors)?;
-        self.buffers.remove(head);
+        self.buffers.check_broken()?;
+        let descriptors = self.buffers.remove(head, length)?.descriptors.get();
+        let written = self.write_used(memory, head, length, descriptors);
+        written.map_err(|fault| self.buffers.break_for(fault))?;
         probe.event(Event::Completed { head, length });
         Ok(())
     }
@@ -274,9 +319,10 @@ impl Device for PackedDevice {
         head: u16,
         length: u32,
     ) -> Result<(), Fault> {
-        self.buffers.check_use(head, length, true)?;
-        let descriptors = self.buffers.remove_until(head);
-        self.write_used(memory, head, length, descriptors)?;
+        self.buffers.check_broken()?;
+        let descriptors = self.buffers.remove_until(head, length)?;
+        let written = self.write_used(memory, head, length, descriptors);
+        written.map_err(|fault| self.buffers.break_for(fault))?;
         probe.event(Event::Completed { head, length });
         Ok(())
     }
@@ -286,7 +332,8 @@ impl Device for PackedDevice {
         self.buffers.check_broken()?;
         let Some((slot, rest)) = self.unpublished else { return Ok(()) };
         // 2.8.2: the buffer's contents and every used descriptor behind are visible before the flags of the first.
-        memory.store_u64(self.second_word(slot), rest, Ordering::Release)?;
+        let stored = self.store_second(memory, slot, rest, Ordering::Release);
+        stored.map_err(|fault| self.buffers.break_for(fault))?;
         self.unpublished = None;
         self.buffers.published = self.buffers.used;
         let from = core::mem::replace(&mut self.state.published, self.state.next_used);
@@ -301,12 +348,14 @@ impl Device for PackedDevice {
         self.buffers.check_broken()?;
         // The flags are visible before the driver's wish is read, as on the other side.
         memory.fence(Ordering::SeqCst);
-        let seen = memory.load_u32(self.layout.address(Cell::DriverEvent))?;
+        let loaded = memory.load_u32(self.layout.address(Cell::DriverEvent));
+        let seen = loaded.map_err(|outside| self.buffers.break_for(outside.into()))?;
         let (from, to) = (self.state.notified, self.state.published);
         let wish = packed::Event::from_bits(seen);
         let crossed = wish.crossed(from, to, self.layout.queue_size, self.event_index).map_err(
             |(rule, expected)| {
-                self.buffers.break_with(rule, Place::PackedRing(Cell::DriverEvent), seen, expected)
+                let place = Place::PackedRing(Cell::DriverEvent);
+                self.buffers.break_for(Fault::rule(rule, place, seen, expected))
             },
         )?;
         // Two laps have passed every event there can be.
@@ -332,13 +381,15 @@ impl Device for PackedDevice {
         self.wish(memory, event.to_bits())?;
         // The wish is visible before the ring is looked at again; the driver does the two in the other order.
         memory.fence(Ordering::SeqCst);
-        Ok(self.available_head(memory)?.is_some())
+        let head = self.ring(memory).map_err(Fault::from).and_then(|ring| self.available_head(&ring));
+        Ok(head.map_err(|fault| self.buffers.break_for(fault))?.is_some())
     }
 
     fn wish<M: Memory>(&mut self, memory: &M, value: u32) -> Result<(), Fault> {
         self.buffers.check_broken()?;
         self.state.notify_wish = packed::Event::from_bits(value);
-        Ok(memory.store_u32(self.layout.address(Cell::DeviceEvent), value)?)
+        let stored = memory.store_u32(self.layout.address(Cell::DeviceEvent), value);
+        stored.map_err(|outside| self.buffers.break_for(outside.into()))
     }
 
     fn broken(&self) -> Option<Fault> {

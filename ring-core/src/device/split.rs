@@ -2,20 +2,21 @@
 
 use super::{
     Chain, Device, Taken,
-    chain::{Walk, Walked, entry_address},
-    taken::TakenBuffers,
+    chain::{Walk, Walked, nested, not_negotiated, too_many_elements},
+    taken::{Popped, TakenBuffers},
 };
 use crate::{
     ConfigError, Fault, QueueConfig, Segment,
     driver::Notify,
     fault::Place,
-    memory::{Memory, Ordering},
+    memory::{Descriptors, Memory, Ordering},
     probe::{Event, Probe},
     spec::{
         Descriptor, Format, Layout, Rule, descriptor_flag, event_crossed, feature,
         split::{Cell, available_flag, slot, used_flag},
     },
 };
+use core::num::NonZeroU16;
 
 /// What the device knows that the driver cannot see, for those who draw it. Indices run freely modulo 2^16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,9 +65,14 @@ impl SplitDevice {
     }
 
     /// Available buffers that were not taken yet.
-    #[inline]
     pub fn pending_available<M: Memory>(&mut self, memory: &M) -> Result<u16, Fault> {
         self.buffers.check_broken()?;
+        self.look(memory).map_err(|fault| self.buffers.break_for(fault))
+    }
+
+    /// Reads avail.idx and checks it.
+    #[inline(always)]
+    fn look<M: Memory>(&mut self, memory: &M) -> Result<u16, Fault> {
         // Acquire pairs with the driver's release: entries are read after the index that covers them (2.7.13.3.1).
         let index = memory.load_u16(self.layout.address(Cell::AvailableIndex), Ordering::Acquire)?;
         let last_available = self.buffers.popped;
@@ -76,68 +82,79 @@ impl SplitDevice {
         if pending > self.layout.queue_size - held
             || pending < self.available_seen.wrapping_sub(last_available)
         {
-            let place = Place::Ring(Cell::AvailableIndex);
-            let expected = "an index that only grows, at most the queue size ahead of used.idx";
-            return Err(self.buffers.break_with(Rule::SplitAvailableIndex, place, index, expected));
+            return Err(wrong_index(index));
         }
         self.available_seen = index;
         Ok(pending)
     }
 
-    /// Reads every descriptor of the chain once and checks it. Returns what it found, and the ring descriptors it holds.
+    /// A function of its own, so that what it keeps in registers is its own; and what it returns fits into one.
+    #[inline(never)]
+    fn take_or_break<M: Memory>(&mut self, memory: &M, chain: &mut Chain) -> Popped {
+        match self.take(memory, chain) {
+            Ok(true) => Popped::Buffer,
+            Ok(false) => Popped::Nothing,
+            Err(fault) => self.buffers.break_while_taking(fault),
+        }
+    }
+
+    /// Takes the next available buffer, if there is one. The queue breaks if it fails.
     #[inline(always)]
-    fn walk<M: Memory>(&self, memory: &M, head: u16, chain: &mut Chain) -> Result<(Walked, u16), Fault> {
-        let size = self.layout.queue_size;
+    fn take<M: Memory>(&mut self, memory: &M, chain: &mut Chain) -> Result<bool, Fault> {
+        self.buffers.check_broken()?;
+        if self.available_seen == self.buffers.popped && self.look(memory)? == 0 {
+            return Ok(false);
+        }
+        let cell = Cell::AvailableEntry(slot(&self.layout, self.buffers.popped));
+        let head = memory.load_u16(self.layout.address(cell), Ordering::Relaxed)?;
+        let (size, in_order) = (self.layout.queue_size, self.buffers.in_order);
+        let Some(new) = self.buffers.new_id(head) else { return Err(wrong_head(cell, head)) };
+        chain.head = head;
+        let ring = memory.descriptors(self.layout.descriptor_area, size.into())?;
         let mut walk = Walk::new(chain, size);
         let mut slot = head;
-        loop {
+        // Every descriptor is read once, and what is checked is what is used.
+        let walked = loop {
             let place = || Place::Ring(Cell::Descriptor(slot));
-            let address = self.layout.address(Cell::Descriptor(slot));
-            let descriptor = Descriptor::from_words(memory.load_words(address)?);
+            let Some(words) = ring.load(slot.into()) else { return Err(next_outside(place(), slot)) };
+            let descriptor = Descriptor::from_words(words);
             let flags = descriptor.flags;
             // One test for the two that are rare.
             if flags & (descriptor_flag::INDIRECT | descriptor_flag::WRITE) != walk.write {
                 if flags & descriptor_flag::INDIRECT != 0 {
                     if !self.indirect {
-                        let expected = "no INDIRECT flag, since the feature was not negotiated";
-                        return Err(Fault::rule(Rule::IndirectFeature, place(), flags, expected));
+                        return Err(not_negotiated(place(), flags));
                     }
                     if flags & descriptor_flag::NEXT != 0 {
-                        let expected = "INDIRECT without NEXT";
-                        return Err(Fault::rule(Rule::SplitIndirectNext, place(), flags, expected));
+                        return Err(indirect_and_next(slot, flags));
                     }
                     // WRITE here means nothing (2.7.5.3.2).
-                    let before = size - walk.left() as u16;
-                    let in_order = self.buffers.in_order;
-                    let walked = walk_table(memory, walk, place(), descriptor, size, in_order)?;
-                    return Ok((walked, before + 1));
+                    break walk_table(memory, walk, place(), descriptor, size, in_order)?;
                 }
-                walk.turn(place, flags)?;
+                walk.turn(place, flags, size)?;
             }
             // A chain of more descriptors than there are comes back to one of them.
             if !walk.element(Segment { address: descriptor.address, length: descriptor.length }) {
-                return Err(Fault::rule(Rule::SplitNext, place(), slot, "a chain without a loop"));
+                return Err(looped(place(), slot));
             }
             if flags & descriptor_flag::NEXT == 0 {
-                let walked = walk.finish(place, size)?;
-                let descriptors = walked.elements as u16;
-                return Ok((walked, descriptors));
+                break walk.finish(place, size, None)?;
             }
             if descriptor.next >= size {
-                let expected = "a next below the queue size";
-                return Err(Fault::rule(Rule::SplitNext, place(), descriptor.next, expected));
+                return Err(next_outside(place(), descriptor.next));
             }
-            if self.buffers.in_order && descriptor.next != (slot + 1) & (size - 1) {
-                let expected = "the next descriptor in ring order, since IN_ORDER was negotiated";
-                return Err(Fault::rule(Rule::SplitInOrderSequence, place(), descriptor.next, expected));
+            if in_order && descriptor.next != (slot + 1) & (size - 1) {
+                return Err(out_of_sequence(place(), descriptor.next));
             }
             slot = descriptor.next;
-        }
+        };
+        new.insert(walked);
+        Ok(true)
     }
 
     #[inline(always)]
-    fn write_used<M: Memory>(&self, memory: &M, head: u16, length: u32) -> Result<(), Fault> {
-        let entry = self.layout.address(Cell::UsedEntry(slot(&self.layout, self.buffers.used)));
+    fn write_used<M: Memory>(&self, memory: &M, number: u16, head: u16, length: u32) -> Result<(), Fault> {
+        let entry = self.layout.address(Cell::UsedEntry(slot(&self.layout, number)));
         Ok(memory.store_singles(entry, [head.into(), length])?)
     }
 
@@ -153,13 +170,13 @@ impl SplitDevice {
     }
 
     /// Buffers taken and not yet used, with the descriptor that starts each.
-    pub fn taken(&self) -> impl Iterator<Item = (u16, &Taken)> {
+    pub fn taken(&self) -> impl Iterator<Item = (u16, Taken)> {
         self.buffers.iter()
     }
 }
 
 /// The elements of an indirect table, from its first entry along `next`.
-#[inline(always)]
+#[inline(never)]
 fn walk_table<M: Memory>(
     memory: &M,
     mut walk: Walk<'_>,
@@ -168,71 +185,110 @@ fn walk_table<M: Memory>(
     queue_size: u16,
     in_order: bool,
 ) -> Result<Walked, Fault> {
-    let table = descriptor.address;
-    let before = walk.left();
-    let entries = walk.enter_table(place, table, descriptor.length)?;
+    let address = descriptor.address;
+    let room = walk.left();
+    let descriptors = NonZeroU16::MIN.saturating_add(queue_size - room as u16);
+    let entries = walk.enter_table(place, address, descriptor.length)?;
+    let table = memory.descriptors(address, entries)?;
     let mut entry = 0_u16;
     loop {
-        let place = || Place::Table { address: table, entry };
-        let descriptor = Descriptor::from_words(memory.load_words(entry_address(table, entry))?);
+        let place = || Place::Table { address, entry };
+        let Some(words) = table.load(entry.into()) else { return Err(next_outside(place(), entry)) };
+        let descriptor = Descriptor::from_words(words);
         let flags = descriptor.flags;
         if flags & (descriptor_flag::INDIRECT | descriptor_flag::WRITE) != walk.write {
             if flags & descriptor_flag::INDIRECT != 0 {
-                let expected = "no INDIRECT flag inside a table";
-                return Err(Fault::rule(Rule::IndirectNested, place(), flags, expected));
+                return Err(nested(address, entry, flags));
             }
-            walk.turn(place, flags)?;
+            walk.turn(place, flags, queue_size)?;
         }
         if !walk.element(Segment { address: descriptor.address, length: descriptor.length }) {
-            // More entries than the table has are one of them again; otherwise the queue size is what ends the walk.
-            if entries as usize > before {
-                return Err(Walk::too_many(place(), queue_size));
-            }
-            return Err(Fault::rule(Rule::SplitNext, place(), entry, "a chain without a loop"));
+            // More elements than the table has entries come back to one of them; otherwise the queue size ends the walk.
+            return Err(if entries as usize > room {
+                too_many_elements(place(), queue_size)
+            } else {
+                looped(place(), entry)
+            });
         }
         if flags & descriptor_flag::NEXT == 0 {
-            return walk.finish(place, queue_size);
+            return walk.finish(place, queue_size, Some(descriptors));
         }
         if descriptor.next as u32 >= entries {
-            return Err(Fault::rule(Rule::SplitNext, place(), descriptor.next, "a next inside the table"));
+            return Err(next_outside(place(), descriptor.next));
         }
         if in_order && descriptor.next != entry + 1 {
-            let expected = "the next entry, since IN_ORDER was negotiated";
-            return Err(Fault::rule(Rule::SplitInOrderSequence, place(), descriptor.next, expected));
+            return Err(out_of_sequence(place(), descriptor.next));
         }
         entry = descriptor.next;
     }
 }
 
+#[cold]
+#[inline(never)]
+fn wrong_index(index: u16) -> Fault {
+    let expected = "an index that only grows, at most the queue size ahead of used.idx";
+    Fault::rule(Rule::SplitAvailableIndex, Place::Ring(Cell::AvailableIndex), index, expected)
+}
+
+#[cold]
+#[inline(never)]
+fn wrong_head(cell: Cell, head: u16) -> Fault {
+    let expected = "a descriptor below the queue size that is not in use";
+    Fault::rule(Rule::SplitHead, Place::Ring(cell), head, expected)
+}
+
+#[cold]
+#[inline(never)]
+fn indirect_and_next(slot: u16, flags: u16) -> Fault {
+    let place = Place::Ring(Cell::Descriptor(slot));
+    Fault::rule(Rule::SplitIndirectNext, place, flags, "INDIRECT without NEXT")
+}
+
+#[cold]
+#[inline(never)]
+fn looped(place: Place, index: u16) -> Fault {
+    Fault::rule(Rule::SplitNext, place, index, "a chain without a loop")
+}
+
+#[cold]
+#[inline(never)]
+fn next_outside(place: Place, next: u16) -> Fault {
+    let expected = match place {
+        Place::Table { .. } => "a next inside the table",
+        _ => "a next below the queue size",
+    };
+    Fault::rule(Rule::SplitNext, place, next, expected)
+}
+
+#[cold]
+#[inline(never)]
+fn out_of_sequence(place: Place, next: u16) -> Fault {
+    let expected = match place {
+        Place::Table { .. } => "the next entry, since IN_ORDER was negotiated",
+        _ => "the next descriptor in ring order, since IN_ORDER was negotiated",
+    };
+    Fault::rule(Rule::SplitInOrderSequence, place, next, expected)
+}
+
 impl Device for SplitDevice {
-    #[inline]
+    #[inline(always)]
     fn pop<M: Memory, P: Probe>(
         &mut self,
         memory: &M,
         probe: &mut P,
         chain: &mut Chain,
     ) -> Result<bool, Fault> {
-        if self.available_seen == self.buffers.popped && self.pending_available(memory)? == 0 {
-            return Ok(false);
+        match self.take_or_break(memory, chain) {
+            Popped::Nothing => Ok(false),
+            Popped::Buffer => {
+                probe.event(Event::Popped { head: chain.head, elements: chain.elements() as u16 });
+                Ok(true)
+            }
+            Popped::Broken => self.buffers.check_broken().map(|()| false),
         }
-        self.buffers.check_broken()?;
-        let cell = Cell::AvailableEntry(slot(&self.layout, self.buffers.popped));
-        let head = memory.load_u16(self.layout.address(cell), Ordering::Relaxed)?;
-        if !self.buffers.is_new(head) {
-            let expected = "a descriptor below the queue size that is not in use";
-            return Err(self.buffers.break_with(Rule::SplitHead, Place::Ring(cell), head, expected));
-        }
-        let (walked, descriptors) = match self.walk(memory, head, chain) {
-            Ok(walked) => walked,
-            Err(fault) => return Err(self.buffers.break_for(fault)),
-        };
-        walked.keep(chain, head);
-        self.buffers.insert(head, walked.writable_bytes, descriptors);
-        probe.event(Event::Popped { head, elements: walked.elements as u16 });
-        Ok(true)
     }
 
-    #[inline]
+    #[inline(always)]
     fn complete<M: Memory, P: Probe>(
         &mut self,
         memory: &M,
@@ -240,9 +296,10 @@ impl Device for SplitDevice {
         head: u16,
         length: u32,
     ) -> Result<(), Fault> {
-        self.buffers.check_use(head, length, false)?;
-        self.write_used(memory, head, length)?;
-        self.buffers.remove(head);
+        self.buffers.check_broken()?;
+        let number = self.buffers.used;
+        self.buffers.remove(head, length)?;
+        self.write_used(memory, number, head, length).map_err(|fault| self.buffers.break_for(fault))?;
         probe.event(Event::Completed { head, length });
         Ok(())
     }
@@ -254,9 +311,11 @@ impl Device for SplitDevice {
         head: u16,
         length: u32,
     ) -> Result<(), Fault> {
-        self.buffers.check_use(head, length, true)?;
-        self.write_used(memory, head, length)?;
-        self.buffers.remove_until(head);
+        self.buffers.check_broken()?;
+        // The element stands where the first of them would have its own (2.7.9).
+        let number = self.buffers.used;
+        self.buffers.remove_until(head, length)?;
+        self.write_used(memory, number, head, length).map_err(|fault| self.buffers.break_for(fault))?;
         probe.event(Event::Completed { head, length });
         Ok(())
     }
@@ -269,7 +328,8 @@ impl Device for SplitDevice {
             return Ok(());
         }
         // 2.7.8.2: id and len, and the buffer's contents, are visible before the index that covers them.
-        memory.store_u16(self.layout.address(Cell::UsedIndex), to, Ordering::Release)?;
+        let stored = memory.store_u16(self.layout.address(Cell::UsedIndex), to, Ordering::Release);
+        stored.map_err(|outside| self.buffers.break_for(outside.into()))?;
         self.buffers.published = to;
         probe.event(Event::UsedPublished { from, to });
         Ok(())
@@ -282,16 +342,13 @@ impl Device for SplitDevice {
         memory.fence(Ordering::SeqCst);
         let (from, to) = (self.notified, self.buffers.published);
         let wish = if self.event_index { Cell::UsedEvent } else { Cell::AvailableFlags };
-        let seen = memory.load_u16(self.layout.address(wish), Ordering::Relaxed)?;
+        let loaded = memory.load_u16(self.layout.address(wish), Ordering::Relaxed);
+        let seen = loaded.map_err(|outside| self.buffers.break_for(outside.into()))?;
         let needed = if self.event_index {
             event_crossed(seen, from, to)
         } else if seen & !available_flag::NO_INTERRUPT != 0 {
-            return Err(self.buffers.break_with(
-                Rule::SplitAvailableFlags,
-                Place::Ring(wish),
-                seen,
-                "0 or 1",
-            ));
+            let fault = Fault::rule(Rule::SplitAvailableFlags, Place::Ring(wish), seen, "0 or 1");
+            return Err(self.buffers.break_for(fault));
         } else {
             seen == 0 && from != to
         };
@@ -319,7 +376,8 @@ impl Device for SplitDevice {
         self.buffers.check_broken()?;
         self.notify_wish = value as u16;
         let cell = if self.event_index { Cell::AvailableEvent } else { Cell::UsedFlags };
-        Ok(memory.store_u16(self.layout.address(cell), value as u16, Ordering::Relaxed)?)
+        let stored = memory.store_u16(self.layout.address(cell), value as u16, Ordering::Relaxed);
+        stored.map_err(|outside| self.buffers.break_for(outside.into()))
     }
 
     fn broken(&self) -> Option<Fault> {

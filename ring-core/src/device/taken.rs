@@ -1,11 +1,14 @@
 //! What both devices keep of the buffers they took, and every check that does not depend on the format.
 
+use super::chain::Walked;
 use crate::{
     Fault, QueueConfig,
     fault::Place,
+    order::Order,
     spec::{Rule, feature},
 };
-use alloc::{collections::VecDeque, vec::Vec};
+use alloc::{vec, vec::Vec};
+use core::num::NonZeroU16;
 
 /// A buffer that was taken and is not yet used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +16,7 @@ pub struct Taken {
     /// Bytes the device may write into it, as far as a used length can say: at most 2^32 - 1.
     pub writable_bytes: u32,
     /// Ring descriptors it holds.
-    pub descriptors: u16,
+    pub descriptors: NonZeroU16,
     /// The buffer's number: buffers are counted as they are taken, from the start index on, modulo 2^16.
     pub number: u16,
 }
@@ -23,12 +26,41 @@ pub struct Taken {
 pub(super) struct TakenBuffers {
     pub(super) in_order: bool,
     by_id: Vec<Option<Taken>>,
-    // With IN_ORDER: ids in the order in which they were taken. The capacity is never exceeded.
-    order: VecDeque<u16>,
+    order: Order,
     pub(super) popped: u16,
     pub(super) used: u16,
     pub(super) published: u16,
     pub(super) broken: Option<Fault>,
+}
+
+/// What taking the next available buffer gave.
+pub(super) enum Popped {
+    Nothing,
+    Buffer,
+    Broken,
+}
+
+/// Room for a buffer under an id that none has.
+pub(super) struct NewId<'a> {
+    place: &'a mut Option<Taken>,
+    order: &'a mut Order,
+    popped: &'a mut u16,
+    in_order: bool,
+    id: u16,
+}
+
+impl NewId<'_> {
+    /// The buffer was taken.
+    #[inline(always)]
+    pub(super) fn insert(self, Walked { writable_bytes, descriptors }: Walked) {
+        // Exactly 2^32 is one more than a length can say.
+        let writable_bytes = (writable_bytes - (writable_bytes >> 32)) as u32;
+        *self.place = Some(Taken { writable_bytes, descriptors, number: *self.popped });
+        if self.in_order {
+            self.order.set(*self.popped, self.id);
+        }
+        *self.popped = self.popped.wrapping_add(1);
+    }
 }
 
 impl TakenBuffers {
@@ -37,8 +69,8 @@ impl TakenBuffers {
         let in_order = config.features.contains(feature::IN_ORDER);
         TakenBuffers {
             in_order,
-            by_id: (0..size).map(|_| None).collect(),
-            order: VecDeque::with_capacity(if in_order { size.into() } else { 0 }),
+            by_id: vec![None; size.into()],
+            order: Order::new(size, in_order),
             popped: config.start_index,
             used: config.start_index,
             published: config.start_index,
@@ -46,79 +78,61 @@ impl TakenBuffers {
         }
     }
 
-    /// Whether a buffer may have this id: it is below the queue size, and no buffer that was taken has it.
+    /// Room under this id, if a buffer may have it: it is below the queue size, and no buffer that was taken has it.
     #[inline(always)]
-    pub(super) fn is_new(&self, id: u16) -> bool {
-        matches!(self.by_id.get(id as usize), Some(None))
+    pub(super) fn new_id(&mut self, id: u16) -> Option<NewId<'_>> {
+        let place = self.by_id.get_mut(id as usize).filter(|taken| taken.is_none())?;
+        let TakenBuffers { order, popped, in_order, .. } = self;
+        Some(NewId { place, order, popped, in_order: *in_order, id })
     }
 
+    /// Whether the caller may use this buffer now, with this length; then it is no longer taken.
     #[inline(always)]
-    pub(super) fn insert(&mut self, id: u16, writable_bytes: u64, descriptors: u16) {
-        let writable_bytes = writable_bytes.min(u32::MAX as u64) as u32;
-        self.by_id[id as usize] = Some(Taken { writable_bytes, descriptors, number: self.popped });
-        if self.in_order {
-            self.order.push_back(id);
-        }
-        self.popped = self.popped.wrapping_add(1);
-    }
-
-    /// Whether the caller may use this buffer now, with this length.
-    #[inline(always)]
-    pub(super) fn check_use(&self, id: u16, length: u32, batch: bool) -> Result<Taken, Fault> {
-        self.check_broken()?;
-        let Some(Some(taken)) = self.by_id.get(id as usize) else {
-            return Err(Fault::rule(
-                Rule::UsedId,
-                Place::Call,
-                id,
-                "a buffer that was taken and not yet used",
-            ));
-        };
+    pub(super) fn remove(&mut self, id: u16, length: u32) -> Result<Taken, Fault> {
+        let in_order = self.in_order.then_some(self.used);
+        let place = self.by_id.get_mut(id as usize).ok_or_else(|| not_taken(id))?;
+        let taken = place.ok_or_else(|| not_taken(id))?;
         if length > taken.writable_bytes {
-            let expected = "no more than the buffer's writable bytes";
-            return Err(Fault::rule(Rule::UsedLength, Place::Call, length, expected));
+            return Err(too_long(length));
         }
-        if self.in_order && !batch && taken.number != self.used {
-            return Err(Fault::rule(Rule::InOrder, Place::Call, id, "the buffer that was taken first"));
+        if in_order.is_some_and(|next| next != taken.number) {
+            return Err(refused(Rule::InOrder, id, "the buffer that was taken first"));
         }
-        if batch && !self.in_order {
-            let expected = "a single buffer, since IN_ORDER was not negotiated";
-            return Err(Fault::rule(Rule::InOrder, Place::Call, id, expected));
-        }
-        Ok(*taken)
-    }
-
-    /// The buffer is used.
-    #[inline(always)]
-    pub(super) fn remove(&mut self, id: u16) {
-        self.by_id[id as usize] = None;
-        if self.in_order {
-            self.order.pop_front();
-        }
+        *place = None;
         self.used = self.used.wrapping_add(1);
+        Ok(taken)
     }
 
     /// With `IN_ORDER`: every buffer from the one taken first up to this one is used. Returns their ring descriptors.
-    pub(super) fn remove_until(&mut self, id: u16) -> u16 {
+    pub(super) fn remove_until(&mut self, id: u16, length: u32) -> Result<u16, Fault> {
+        if !self.in_order {
+            let expected = "a single buffer, since IN_ORDER was not negotiated";
+            return Err(refused(Rule::InOrder, id, expected));
+        }
+        let Some(Some(last)) = self.by_id.get(id as usize).copied() else { return Err(not_taken(id)) };
+        if length > last.writable_bytes {
+            return Err(too_long(length));
+        }
         let mut descriptors = 0;
-        while let Some(first) = self.order.front().copied() {
-            descriptors += self.by_id[first as usize].map_or(0, |taken| taken.descriptors);
-            self.remove(first);
+        loop {
+            let first = self.order.get(self.used).unwrap_or(id);
+            if let Some(taken) = self.by_id.get_mut(first as usize).and_then(Option::take) {
+                descriptors += taken.descriptors.get();
+            }
+            self.used = self.used.wrapping_add(1);
             if first == id {
-                break;
+                return Ok(descriptors);
             }
         }
-        descriptors
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u16, &Taken)> {
-        self.by_id.iter().enumerate().filter_map(|(id, taken)| Some((id as u16, taken.as_ref()?)))
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u16, Taken)> {
+        self.by_id.iter().enumerate().filter_map(|(id, taken)| Some((id as u16, (*taken)?)))
     }
 
     /// Back to the beginning.
     pub(super) fn restart(&mut self) {
         self.by_id.fill(None);
-        self.order.clear();
         (self.popped, self.used, self.published) = (0, 0, 0);
         self.broken = None;
     }
@@ -132,21 +146,33 @@ impl TakenBuffers {
     }
 
     #[cold]
-    pub(super) fn break_with(
-        &mut self,
-        rule: Rule,
-        place: Place,
-        found: impl Into<u64>,
-        expected: &'static str,
-    ) -> Fault {
-        let fault = Fault::rule(rule, place, found, expected);
-        self.broken = Some(fault);
-        fault
+    #[inline(never)]
+    pub(super) fn break_while_taking(&mut self, fault: Fault) -> Popped {
+        self.break_for(fault);
+        Popped::Broken
     }
 
     #[cold]
+    #[inline(never)]
     pub(super) fn break_for(&mut self, fault: Fault) -> Fault {
-        self.broken = Some(fault);
-        fault
+        *self.broken.get_or_insert(fault)
     }
+}
+
+#[cold]
+#[inline(never)]
+fn not_taken(id: u16) -> Fault {
+    refused(Rule::UsedId, id, "a buffer that was taken and not yet used")
+}
+
+#[cold]
+#[inline(never)]
+fn too_long(length: u32) -> Fault {
+    refused(Rule::UsedLength, length, "no more than the buffer's writable bytes")
+}
+
+#[cold]
+#[inline(never)]
+fn refused(rule: Rule, found: impl Into<u64>, expected: &'static str) -> Fault {
+    Fault::rule(rule, Place::Call, found, expected)
 }

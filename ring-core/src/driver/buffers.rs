@@ -2,14 +2,16 @@
 
 use super::{AddError, Used};
 use crate::{
-    Fault, QueueConfig, Segment,
+    Fault, QueueConfig,
     fault::Place,
     indirect::{RingState, Table, TableSource},
     memory::{Memory, Ordering, OutOfRange},
+    order::Order,
     probe::{Event, Probe},
     spec::{Area, MAXIMUM_CHAIN_BYTES, Rule, feature},
 };
-use alloc::{collections::VecDeque, vec::Vec};
+use alloc::{vec, vec::Vec};
+use core::num::NonZeroU16;
 
 /// A buffer that was added and has not come back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +28,21 @@ pub struct InFlight {
     pub number: u16,
 }
 
+/// What is kept of a buffer under its id: as little as makes two stores.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    token: u64,
+    writable_bytes: u32,
+    number: u16,
+    // Ring descriptors, or IN_TABLE; none if no buffer has the id.
+    descriptors: Option<NonZeroU16>,
+}
+
+/// One ring descriptor, and a table. No buffer has that many ring descriptors.
+const IN_TABLE: NonZeroU16 = NonZeroU16::MAX;
+
+const NONE: Held = Held { token: 0, writable_bytes: 0, number: 0, descriptors: None };
+
 /// A used element that stands for every buffer up to one (2.7.9, 2.8.8).
 #[derive(Clone, Copy, Debug)]
 struct Batch {
@@ -39,10 +56,11 @@ pub(super) struct Buffers<T> {
     pub(super) queue_size: u16,
     pub(super) in_order: bool,
     indirect: bool,
-    tables: T,
-    in_flight: Vec<Option<InFlight>>,
-    // With IN_ORDER: ids in the order in which they were added. The capacity is never exceeded.
-    order: VecDeque<u16>,
+    strategy: T,
+    held: Vec<Held>,
+    // By id, of buffers in a table.
+    tables: Vec<Table>,
+    order: Order,
     batch: Option<Batch>,
     pub(super) added: u16,
     pub(super) published: u16,
@@ -51,9 +69,9 @@ pub(super) struct Buffers<T> {
 }
 
 /// A buffer that may be added.
+#[derive(Clone, Copy)]
 pub(super) struct Plan {
     pub(super) elements: u16,
-    pub(super) writable_bytes: u32,
     pub(super) table: Option<Table>,
 }
 
@@ -65,17 +83,59 @@ impl Plan {
     }
 }
 
+/// How much is in a buffer, told while its descriptors are written.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Bytes {
+    pub(super) readable: u64,
+    pub(super) writable: u64,
+}
+
+impl Bytes {
+    /// `B-LONG`, and what a used length may say at most.
+    #[inline(always)]
+    pub(super) fn check(self) -> Result<u32, AddError> {
+        let total = self.readable + self.writable;
+        if total > MAXIMUM_CHAIN_BYTES {
+            return Err(refused(Rule::TooLong, total, "at most 2^32 bytes in total"));
+        }
+        // Exactly 2^32 is one more than a length can say.
+        Ok((self.writable - (self.writable >> 32)) as u32)
+    }
+}
+
+/// A buffer that a used element names.
+#[derive(Clone, Copy)]
+pub(super) struct Named {
+    pub(super) id: u16,
+    pub(super) length: u32,
+    held: Held,
+}
+
+impl Named {
+    /// Ring descriptors it gives back.
+    #[inline(always)]
+    pub(super) fn descriptors(&self) -> u16 {
+        match self.held.descriptors {
+            Some(IN_TABLE) => 1,
+            Some(descriptors) => descriptors.get(),
+            None => 0,
+        }
+    }
+}
+
 impl<T: TableSource> Buffers<T> {
-    pub(super) fn new(config: &QueueConfig, tables: T) -> Self {
+    pub(super) fn new(config: &QueueConfig, strategy: T) -> Self {
         let size = config.layout.queue_size;
         let in_order = config.features.contains(feature::IN_ORDER);
+        let indirect = config.features.contains(feature::INDIRECT_DESC);
         Buffers {
             queue_size: size,
             in_order,
-            indirect: config.features.contains(feature::INDIRECT_DESC),
-            tables,
-            in_flight: (0..size).map(|_| None).collect(),
-            order: VecDeque::with_capacity(if in_order { size.into() } else { 0 }),
+            indirect,
+            strategy,
+            held: vec![NONE; size.into()],
+            tables: if indirect { vec![Table { address: 0, entries: 0 }; size.into()] } else { Vec::new() },
+            order: Order::new(size, in_order),
             batch: None,
             added: config.start_index,
             published: config.start_index,
@@ -84,156 +144,166 @@ impl<T: TableSource> Buffers<T> {
         }
     }
 
-    /// Checks the buffer and finds room for it: a table, or enough of the `free` ring descriptors. `id` is the one it
-    /// gets.
+    /// Finds room for a buffer: a table, or enough of the `free` ring descriptors. `id` is the one it gets.
     #[inline(always)]
     pub(super) fn plan<M: Memory, P: Probe>(
         &mut self,
         memory: &M,
         probe: &mut P,
-        readable: &[Segment],
-        writable: &[Segment],
+        elements: usize,
         free: u16,
         id: u16,
     ) -> Result<Plan, AddError> {
         self.check_broken()?;
-        let (elements, writable_bytes) = self.measure(readable, writable)?;
+        // A buffer of no elements wraps to more than any queue has.
+        if elements.wrapping_sub(1) >= self.queue_size as usize {
+            return Err(wrong_size(elements));
+        }
+        let elements = elements as u16;
         if free == 0 {
             return Err(AddError::Full { needed: 1, free });
         }
         let mut table = None;
         if self.indirect && elements > 1 {
             let ring = RingState { size: self.queue_size, free, id };
-            let taken = self.tables.take(memory, probe, elements, ring);
-            table = taken.inspect_err(|fault| self.broken = Some(*fault))?;
+            let taken = self.strategy.take(memory, probe, elements, ring);
+            table = taken.map_err(|fault| self.break_for(fault))?;
         }
         if table.is_none() && elements > free {
             return Err(AddError::Full { needed: elements, free });
         }
-        Ok(Plan { elements, writable_bytes, table })
+        Ok(Plan { elements, table })
     }
 
-    /// Number of elements and writable bytes, or why the buffer is refused.
-    #[inline(always)]
-    fn measure(&self, readable: &[Segment], writable: &[Segment]) -> Result<(u16, u32), AddError> {
-        let elements = readable.len() + writable.len();
-        if elements == 0 {
-            return Err(refused(Rule::NonEmpty, 0, "at least one element"));
-        }
-        if elements > self.queue_size as usize {
-            return Err(refused(Rule::TooLong, elements as u64, "no more elements than the queue size"));
-        }
-        let bytes = |list: &[Segment]| list.iter().map(|segment| segment.length as u64).sum::<u64>();
-        let writable_bytes = bytes(writable);
-        let total = writable_bytes + bytes(readable);
-        if total > MAXIMUM_CHAIN_BYTES {
-            return Err(refused(Rule::TooLong, total, "at most 2^32 bytes in total"));
-        }
-        Ok((elements as u16, writable_bytes.min(u32::MAX as u64) as u32))
-    }
-
-    /// Writing the buffer failed on the way: the table goes back.
+    /// The buffer was not written, or not wholly: the table goes back. Memory that cannot be written breaks the queue.
     #[cold]
+    #[inline(never)]
     pub(super) fn unwind<M: Memory, P: Probe>(
         &mut self,
         memory: &M,
         probe: &mut P,
         id: u16,
         plan: &Plan,
-        fault: Fault,
+        error: AddError,
     ) -> AddError {
-        if let Some(table) = plan.table {
+        if let AddError::Fault(fault) = error {
             // The first fault is the one to tell.
+            self.break_for(fault);
+        }
+        if let Some(table) = plan.table {
             let _ = self.put_back(memory, probe, table, id);
         }
-        AddError::Fault(fault)
+        error
     }
 
     /// The buffer stands in the ring under this id.
     #[inline(always)]
-    pub(super) fn insert<P: Probe>(&mut self, probe: &mut P, id: u16, token: u64, plan: &Plan) {
-        let descriptors = plan.descriptors();
-        let Plan { table, writable_bytes, .. } = *plan;
-        self.in_flight[id as usize] =
-            Some(InFlight { token, descriptors, table, writable_bytes, number: self.added });
-        if self.in_order {
-            self.order.push_back(id);
+    pub(super) fn insert<P: Probe>(
+        &mut self,
+        probe: &mut P,
+        id: u16,
+        token: u64,
+        writable_bytes: u32,
+        plan: &Plan,
+    ) {
+        let number = self.added;
+        let descriptors = match plan.table {
+            None => NonZeroU16::new(plan.elements),
+            Some(table) => {
+                if let Some(place) = self.tables.get_mut(id as usize) {
+                    *place = table;
+                }
+                Some(IN_TABLE)
+            }
+        };
+        if let Some(place) = self.held.get_mut(id as usize) {
+            *place = Held { token, writable_bytes, number, descriptors };
         }
-        self.added = self.added.wrapping_add(1);
-        probe.event(Event::Placed { head: id, descriptors, table });
+        if self.in_order {
+            self.order.set(number, id);
+        }
+        self.added = number.wrapping_add(1);
+        probe.event(Event::Placed { head: id, descriptors: plan.descriptors(), table: plan.table });
     }
 
-    /// Checks a used element that the device wrote at `place`, and says which buffer is the next to come back with
-    /// what length. `visible` is how many buffers the element can stand for at most.
+    /// Checks a used element that the device wrote at `place`, and says which buffer comes back. A length that is `reserved` is
+    /// no fault: one that cannot be, is none.
     #[inline(always)]
-    pub(super) fn next_used(
-        &mut self,
+    pub(super) fn named(
+        &self,
         place: impl Fn() -> Place,
         id: u32,
-        length: u32,
-        visible: u16,
-    ) -> Result<(u16, InFlight, u32), Fault> {
-        let buffer = match self.in_flight.get(id as usize) {
+        mut length: u32,
+        reserved: bool,
+    ) -> Result<Named, Fault> {
+        let held = match self.held.get(id as usize) {
             // A buffer that was placed but not published is not the device's to use.
-            Some(Some(buffer)) if self.is_published(buffer.number) => *buffer,
-            _ => return Err(self.break_with(Rule::UsedId, place(), id, "the id of a buffer in flight")),
+            Some(held) if held.descriptors.is_some() && self.is_published(held.number) => *held,
+            _ => return Err(wrong_id(place(), id)),
         };
-        if length > buffer.writable_bytes {
-            let expected = "no more than the buffer's writable bytes";
-            return Err(self.break_with(Rule::UsedLength, place(), length, expected));
+        if length > held.writable_bytes {
+            if !reserved {
+                return Err(wrong_length(place(), length));
+            }
+            length = 0;
         }
-        if !self.in_order {
-            return Ok((id as u16, buffer, length));
-        }
-        let size = buffer.number.wrapping_sub(self.reaped).wrapping_add(1);
+        Ok(Named { id: id as u16, length, held })
+    }
+
+    /// With `IN_ORDER`: the element stands for every buffer up to the one it names, of which there are `visible` at most. Says
+    /// which of them comes back first.
+    #[inline]
+    pub(super) fn first_of_batch(
+        &mut self,
+        place: Place,
+        named: Named,
+        visible: u16,
+    ) -> Result<Named, Fault> {
+        let size = named.held.number.wrapping_sub(self.reaped).wrapping_add(1);
         if size > visible {
-            let expected = "the buffer that is next in order, or the last of a batch that is whole";
-            return Err(self.break_with(Rule::InOrder, place(), id, expected));
+            return Err(out_of_order(place, named.id));
         }
-        self.batch = Some(Batch { last: id as u16, length });
-        self.next_of_batch().ok_or_else(|| self.break_with(Rule::InOrder, place(), id, "a buffer in flight"))
+        self.batch = Some(Batch { last: named.id, length: named.length });
+        self.next_of_batch().ok_or_else(|| out_of_order(place, named.id))
     }
 
     /// The next buffer of a batch that one used element stood for. All but the last were written whole, as far as can be
     /// known: the element has the length of the last one only.
-    #[inline(always)]
-    pub(super) fn next_of_batch(&mut self) -> Option<(u16, InFlight, u32)> {
+    #[inline]
+    pub(super) fn next_of_batch(&mut self) -> Option<Named> {
         let batch = self.batch?;
-        let id = *self.order.front()?;
-        let buffer = (*self.in_flight.get(id as usize)?)?;
+        let id = self.order.get(self.reaped)?;
+        let held = *self.held.get(id as usize)?;
+        held.descriptors?;
         if id == batch.last {
             self.batch = None;
-            return Some((id, buffer, batch.length));
+            return Some(Named { id, length: batch.length, held });
         }
-        Some((id, buffer, buffer.writable_bytes))
+        Some(Named { id, length: held.writable_bytes, held })
     }
 
+    /// Numbers from 2^15 behind up to the last published one; no more than that are ever in flight.
     #[inline(always)]
     fn is_published(&self, number: u16) -> bool {
-        let unpublished = self.added.wrapping_sub(self.published);
-        self.added.wrapping_sub(number) > unpublished
+        self.published.wrapping_sub(number).wrapping_sub(1) < 1 << 15
     }
 
     /// The buffer comes back to the caller.
     #[inline(always)]
-    pub(super) fn remove<M: Memory, P: Probe>(
-        &mut self,
-        memory: &M,
-        probe: &mut P,
-        id: u16,
-        buffer: &InFlight,
-        length: u32,
-    ) -> Result<Used, Fault> {
-        self.in_flight[id as usize] = None;
-        if self.in_order {
-            self.order.pop_front();
+    pub(super) fn remove<M: Memory, P: Probe>(&mut self, memory: &M, probe: &mut P, named: &Named) -> Used {
+        let Named { id, length, held } = *named;
+        if let Some(place) = self.held.get_mut(id as usize) {
+            place.descriptors = None;
         }
         self.reaped = self.reaped.wrapping_add(1);
-        if let Some(table) = buffer.table {
-            self.put_back(memory, probe, table, id)?;
+        if held.descriptors == Some(IN_TABLE)
+            && let Some(table) = self.tables.get(id as usize).copied()
+        {
+            // The buffer has come back all the same; that the queue is broken shows in the next call.
+            let _ = self.put_back(memory, probe, table, id);
         }
-        probe.event(Event::Reaped { head: id, descriptors: buffer.descriptors, length });
-        Ok(Used { token: buffer.token, head: id, length })
+        probe.event(Event::Reaped { head: id, descriptors: named.descriptors(), length });
+        Used { token: held.token, head: id, length }
     }
 
     #[inline(always)]
@@ -244,10 +314,11 @@ impl<T: TableSource> Buffers<T> {
         table: Table,
         id: u16,
     ) -> Result<(), Fault> {
-        self.tables.put_back(memory, probe, table, id).inspect_err(|fault| self.broken = Some(*fault))
+        let put = self.strategy.put_back(memory, probe, table, id);
+        put.map_err(|fault| self.break_for(fault))
     }
 
-    /// Back to the beginning, the tables kept: hands over every buffer that is still in flight, and zeroes the ring.
+    /// Back to the beginning, the idle tables kept: hands over every buffer that is still in flight, and zeroes the ring.
     pub(super) fn restart<M: Memory, P: Probe>(
         &mut self,
         memory: &M,
@@ -255,27 +326,34 @@ impl<T: TableSource> Buffers<T> {
         areas: [Area; 3],
         mut returned: impl FnMut(u64),
     ) -> Result<(), Fault> {
-        for id in 0..self.in_flight.len() {
-            let Some(buffer) = self.in_flight[id].take() else { continue };
+        for id in 0..self.queue_size {
+            let Some(buffer) = self.get(id) else { continue };
+            if let Some(place) = self.held.get_mut(id as usize) {
+                place.descriptors = None;
+            }
             if let Some(table) = buffer.table {
                 // A table that cannot be put back is lost with the queue, the buffer is not.
-                let _ = self.put_back(memory, probe, table, id as u16);
+                let _ = self.put_back(memory, probe, table, id);
             }
             returned(buffer.token);
         }
-        self.order.clear();
         self.batch = None;
         (self.added, self.published, self.reaped) = (0, 0, 0);
         self.broken = zero(memory, areas).err().map(Fault::from);
         self.check_broken()
     }
 
-    pub(super) fn in_flight(&self) -> impl Iterator<Item = (u16, &InFlight)> {
-        self.in_flight.iter().enumerate().filter_map(|(id, buffer)| Some((id as u16, buffer.as_ref()?)))
+    pub(super) fn in_flight(&self) -> impl Iterator<Item = (u16, InFlight)> {
+        (0..self.queue_size).filter_map(|id| Some((id, self.get(id)?)))
     }
 
-    pub(super) fn get(&self, id: u16) -> Option<&InFlight> {
-        self.in_flight.get(id as usize)?.as_ref()
+    pub(super) fn get(&self, id: u16) -> Option<InFlight> {
+        let Held { token, writable_bytes, number, descriptors } = *self.held.get(id as usize)?;
+        let (descriptors, table) = match descriptors? {
+            IN_TABLE => (1, self.tables.get(id as usize).copied()),
+            descriptors => (descriptors.get(), None),
+        };
+        Some(InFlight { token, descriptors, table, writable_bytes, number })
     }
 
     /// How many buffers, and how many ring descriptors of them, did not come back yet of a batch whose element was taken.
@@ -290,17 +368,19 @@ impl<T: TableSource> Buffers<T> {
             return Some((1, self.get(id)?.descriptors));
         }
         let mut descriptors = 0;
-        for (count, next) in (1..).zip(self.order.iter().skip(passed.into())) {
-            descriptors += self.get(*next)?.descriptors;
-            if *next == id {
-                return Some((count, descriptors));
+        let waiting = self.added.wrapping_sub(self.reaped);
+        for count in passed..waiting {
+            let next = self.order.get(self.reaped.wrapping_add(count))?;
+            descriptors += self.get(next)?.descriptors;
+            if next == id {
+                return Some((count - passed + 1, descriptors));
             }
         }
         None
     }
 
-    pub(super) fn tables(&self) -> &T {
-        &self.tables
+    pub(super) fn strategy(&self) -> &T {
+        &self.strategy
     }
 
     #[inline(always)]
@@ -312,16 +392,9 @@ impl<T: TableSource> Buffers<T> {
     }
 
     #[cold]
-    pub(super) fn break_with(
-        &mut self,
-        rule: Rule,
-        place: Place,
-        found: impl Into<u64>,
-        expected: &'static str,
-    ) -> Fault {
-        let fault = Fault::rule(rule, place, found, expected);
-        self.broken = Some(fault);
-        fault
+    #[inline(never)]
+    pub(super) fn break_for(&mut self, fault: Fault) -> Fault {
+        *self.broken.get_or_insert(fault)
     }
 }
 
@@ -336,6 +409,35 @@ fn zero<M: Memory>(memory: &M, areas: [Area; 3]) -> Result<(), OutOfRange> {
 }
 
 #[cold]
+#[inline(never)]
 fn refused(rule: Rule, found: u64, expected: &'static str) -> AddError {
     AddError::Refused(Fault::rule(rule, Place::Call, found, expected))
+}
+
+#[cold]
+#[inline(never)]
+fn wrong_size(elements: usize) -> AddError {
+    match elements {
+        0 => refused(Rule::NonEmpty, 0, "at least one element"),
+        _ => refused(Rule::TooLong, elements as u64, "no more elements than the queue size"),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn wrong_id(place: Place, id: u32) -> Fault {
+    Fault::rule(Rule::UsedId, place, id, "the id of a buffer in flight")
+}
+
+#[cold]
+#[inline(never)]
+fn wrong_length(place: Place, length: u32) -> Fault {
+    Fault::rule(Rule::UsedLength, place, length, "no more than the buffer's writable bytes")
+}
+
+#[cold]
+#[inline(never)]
+fn out_of_order(place: Place, id: u16) -> Fault {
+    let expected = "the buffer that is next in order, or the last of a batch that is whole";
+    Fault::rule(Rule::InOrder, place, id, expected)
 }

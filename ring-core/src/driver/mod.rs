@@ -9,6 +9,7 @@ pub use packed::{PackedDriver, PackedDriverState};
 pub use split::{SplitDriver, SplitDriverState};
 
 use crate::{Fault, Segment, memory::Memory, probe::Probe, spec::descriptor_flag};
+use buffers::Bytes;
 use core::fmt;
 
 /// What every driver can do, whatever its format, and whatever is wrapped around it.
@@ -35,7 +36,7 @@ pub trait Driver {
 
     /// Calls `each` with every used element that waits, without taking any: id, length, and for how many buffers it
     /// stands (more than 1 only with `IN_ORDER`). They are checked only when they are reaped.
-    fn peek_used<M: Memory>(&mut self, memory: &M, each: impl FnMut(u16, u32, u16)) -> Result<(), Fault>;
+    fn peek_used<M: Memory>(&mut self, memory: &M, each: impl FnMut(u32, u32, u16)) -> Result<(), Fault>;
 
     /// Gets the next used buffer back, if there is one.
     fn reap<M: Memory, P: Probe>(&mut self, memory: &M, probe: &mut P) -> Result<Option<Used>, Fault>;
@@ -43,7 +44,8 @@ pub trait Driver {
     /// Asks the device not to notify of used buffers. A wish only: it may do so all the same.
     fn disable_notifications<M: Memory>(&mut self, memory: &M) -> Result<(), Fault>;
 
-    /// Asks the device to notify of the next used buffer. Returns how many were used meanwhile: those may have come
+    /// Asks the device to notify of the next used buffer. With `EVENT_IDX` the wish is for that one alone: whoever wants to be
+    /// notified again asks again after reaping. Returns how many were used meanwhile: those may have come
     /// without a notification, so the caller reaps them now.
     ///
     /// With `EVENT_IDX` this asks for one notification. A driver that waits for notifications calls it each time it has
@@ -141,23 +143,33 @@ impl fmt::Display for AddError {
 impl core::error::Error for AddError {}
 
 /// Hands every element to `place` with the flags it has in a chain: `WRITE`, and `NEXT` on all but the last, which comes
-/// by a call of its own so that the others need no test.
+/// by a call of its own so that the others need no test. Adds up the bytes on the way.
 #[inline(always)]
 fn for_each_element(
     readable: &[Segment],
     writable: &[Segment],
     mut place: impl FnMut(Segment, u16) -> Result<(), Fault>,
-) -> Result<(), Fault> {
-    let (last, last_flags, readable, writable) = match (readable.split_last(), writable.split_last()) {
-        (_, Some((last, writable))) => (last, descriptor_flag::WRITE, readable, writable),
-        (Some((last, readable)), None) => (last, 0, readable, writable),
-        (None, None) => return Ok(()),
+) -> Result<Bytes, Fault> {
+    let mut bytes = Bytes::default();
+    let last_writable = writable.split_last();
+    let (last_readable, readable) = match (last_writable, readable.split_last()) {
+        (None, Some((last, others))) => (Some(last), others),
+        _ => (None, readable),
     };
     for segment in readable {
+        bytes.readable += segment.length as u64;
         place(*segment, descriptor_flag::NEXT)?;
     }
-    for segment in writable {
-        place(*segment, descriptor_flag::NEXT | descriptor_flag::WRITE)?;
+    if let Some((last, writable)) = last_writable {
+        for segment in writable {
+            bytes.writable += segment.length as u64;
+            place(*segment, descriptor_flag::NEXT | descriptor_flag::WRITE)?;
+        }
+        bytes.writable += last.length as u64;
+        place(*last, descriptor_flag::WRITE)?;
+    } else if let Some(last) = last_readable {
+        bytes.readable += last.length as u64;
+        place(*last, 0)?;
     }
-    place(*last, last_flags)
+    Ok(bytes)
 }

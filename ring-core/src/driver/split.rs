@@ -2,14 +2,14 @@
 
 use super::{
     AddError, Driver, InFlight, Notify, Used,
-    buffers::{Buffers, Plan},
+    buffers::{Buffers, Bytes, Named, Plan},
     for_each_element,
 };
 use crate::{
     ConfigError, Fault, QueueConfig, Segment,
     fault::Place,
     indirect::{Table, TableSource},
-    memory::{Memory, Ordering},
+    memory::{Descriptors, Memory, Ordering, OutOfRange},
     probe::{Event, Probe},
     spec::{
         DESCRIPTOR_SIZE, Descriptor, Format, Layout, Rule, descriptor_flag, event_crossed, feature,
@@ -85,6 +85,7 @@ impl<T: TableSource> SplitDriver<T> {
         })
     }
 
+    /// Writes the buffer's elements into a table, and the descriptor that refers to it into the ring.
     #[inline(always)]
     fn fill_table<M: Memory>(
         &self,
@@ -92,45 +93,48 @@ impl<T: TableSource> SplitDriver<T> {
         table: Table,
         readable: &[Segment],
         writable: &[Segment],
-    ) -> Result<(), Fault> {
-        let mut address = table.address;
-        let mut entries = 0_u16;
-        for_each_element(readable, writable, |segment, flags| {
-            entries += 1;
-            let next = if flags & descriptor_flag::NEXT != 0 { entries } else { 0 };
+    ) -> Result<(Links, Bytes), Fault> {
+        let head = self.free_head;
+        let entries = memory.descriptors(table.address, table.entries.into())?;
+        let mut entry = 0_u16;
+        let bytes = for_each_element(readable, writable, |segment, flags| {
+            let next = if flags & descriptor_flag::NEXT != 0 { entry + 1 } else { 0 };
             let descriptor = Descriptor { address: segment.address, length: segment.length, flags, next };
-            memory.store_words(address, descriptor.to_words())?;
-            address += DESCRIPTOR_SIZE as u64;
-            Ok(())
+            let stored = entries.store(entry.into(), descriptor.to_words());
+            entry += 1;
+            stored.ok_or_else(|| lost(table.address))
         })?;
         let descriptor = Descriptor {
             address: table.address,
-            length: entries as u32 * DESCRIPTOR_SIZE,
+            length: entry as u32 * DESCRIPTOR_SIZE,
             flags: descriptor_flag::INDIRECT,
             next: 0,
         };
-        Ok(memory
-            .store_words(self.layout.address(Cell::Descriptor(self.free_head)), descriptor.to_words())?)
+        memory.store_words(self.layout.address(Cell::Descriptor(head)), descriptor.to_words())?;
+        let following = self.next.get(head as usize).copied().unwrap_or_default();
+        Ok((Links { last: head, following }, bytes))
     }
 
+    /// Writes the buffer's elements into free descriptors of the ring.
     #[inline(always)]
     fn fill_ring<M: Memory>(
         &self,
         memory: &M,
         readable: &[Segment],
         writable: &[Segment],
-    ) -> Result<Links, Fault> {
+    ) -> Result<(Links, Bytes), Fault> {
+        let ring = memory.descriptors(self.layout.descriptor_area, self.layout.queue_size.into())?;
         let mut links = Links { last: self.free_head, following: self.free_head };
-        for_each_element(readable, writable, |segment, flags| {
+        let bytes = for_each_element(readable, writable, |segment, flags| {
             let slot = links.following;
-            let following = self.next[slot as usize];
+            let following = self.next.get(slot as usize).copied().unwrap_or_default();
             let next = if flags & descriptor_flag::NEXT != 0 { following } else { 0 };
             let descriptor = Descriptor { address: segment.address, length: segment.length, flags, next };
-            memory.store_words(self.layout.address(Cell::Descriptor(slot)), descriptor.to_words())?;
             links = Links { last: slot, following };
-            Ok(())
+            let stored = ring.store(slot.into(), descriptor.to_words());
+            stored.ok_or_else(|| lost(self.layout.address(Cell::Descriptor(slot))))
         })?;
-        Ok(links)
+        Ok((links, bytes))
     }
 
     /// Writes the buffer and its available entry. Nothing private has changed if it fails.
@@ -141,30 +145,75 @@ impl<T: TableSource> SplitDriver<T> {
         plan: &Plan,
         readable: &[Segment],
         writable: &[Segment],
-    ) -> Result<Links, Fault> {
-        let links = match plan.table {
-            Some(table) => {
-                self.fill_table(memory, table, readable, writable)?;
-                Links { last: self.free_head, following: self.next[self.free_head as usize] }
-            }
+    ) -> Result<(Links, u32), AddError> {
+        let (links, bytes) = match plan.table {
+            Some(table) => self.fill_table(memory, table, readable, writable)?,
             None => self.fill_ring(memory, readable, writable)?,
         };
+        let writable_bytes = bytes.check()?;
         let entry = self.layout.address(Cell::AvailableEntry(slot(&self.layout, self.buffers.added)));
         memory.store_u16(entry, self.free_head, Ordering::Relaxed)?;
-        Ok(links)
+        Ok((links, writable_bytes))
     }
 
-    /// Puts a buffer's descriptors at the head of the free list. With `IN_ORDER` they are taken in ring order and come
-    /// back in it, so that the links never change.
+    /// Puts a buffer's descriptors at the head of the free list.
     #[inline(always)]
-    fn free_descriptors(&mut self, head: u16, count: u16) {
-        self.free += count;
-        if self.buffers.in_order {
-            return;
+    fn free_descriptors(&mut self, head: u16) {
+        if let Some(last) = self.last.get(head as usize)
+            && let Some(next) = self.next.get_mut(*last as usize)
+        {
+            *next = core::mem::replace(&mut self.free_head, head);
         }
-        let last = self.last[head as usize];
-        self.next[last as usize] = self.free_head;
-        self.free_head = head;
+    }
+
+    /// Reads used.idx and checks it.
+    #[inline(always)]
+    fn look<M: Memory>(&mut self, memory: &M) -> Result<u16, Fault> {
+        // Acquire pairs with the device's release: entries are read after the index that covers them (2.7.14).
+        let index = memory.load_u16(self.layout.address(Cell::UsedIndex), Ordering::Acquire)?;
+        let last_used = self.buffers.reaped;
+        let pending = index.wrapping_sub(last_used);
+        // Neither past what was published, nor behind what it already was.
+        if pending > self.buffers.published.wrapping_sub(last_used)
+            || pending < self.used_seen.wrapping_sub(last_used)
+        {
+            return Err(wrong_index(index));
+        }
+        self.used_seen = index;
+        Ok(pending)
+    }
+
+    /// The next buffer that comes back, if there is one.
+    #[inline(always)]
+    fn next_used<M: Memory>(&mut self, memory: &M) -> Result<Option<Named>, Fault> {
+        let last_used = self.buffers.reaped;
+        if self.used_seen == last_used && self.look(memory)? == 0 {
+            return Ok(None);
+        }
+        let cell = Cell::UsedEntry(slot(&self.layout, last_used));
+        let [id, length] = memory.load_singles(self.layout.address(cell))?;
+        self.buffers.named(|| Place::Ring(cell), id, length, false).map(Some)
+    }
+
+    /// The same with `IN_ORDER`: of what one used element stands for, one at a time.
+    #[inline(never)]
+    fn next_in_order<M: Memory>(&mut self, memory: &M) -> Result<Option<Named>, Fault> {
+        if let Some(next) = self.buffers.next_of_batch() {
+            return Ok(Some(next));
+        }
+        let Some(named) = self.next_used(memory)? else { return Ok(None) };
+        let last_used = self.buffers.reaped;
+        let place = Place::Ring(Cell::UsedEntry(slot(&self.layout, last_used)));
+        let visible = self.used_seen.wrapping_sub(last_used);
+        self.buffers.first_of_batch(place, named, visible).map(Some)
+    }
+
+    /// Writes what the driver wants of notifications.
+    fn wish<M: Memory>(&mut self, memory: &M, value: u16) -> Result<(), Fault> {
+        self.buffers.check_broken()?;
+        let cell = if self.event_index { Cell::UsedEvent } else { Cell::AvailableFlags };
+        let stored = memory.store_u16(self.layout.address(cell), value, Ordering::Relaxed);
+        stored.map_err(|outside| self.buffers.break_for(outside.into()))
     }
 
     /// The private counters.
@@ -181,7 +230,7 @@ impl<T: TableSource> SplitDriver<T> {
     }
 
     /// Buffers in flight, with the descriptor that starts each.
-    pub fn in_flight(&self) -> impl Iterator<Item = (u16, &InFlight)> {
+    pub fn in_flight(&self) -> impl Iterator<Item = (u16, InFlight)> {
         self.buffers.in_flight()
     }
 
@@ -202,12 +251,26 @@ impl<T: TableSource> SplitDriver<T> {
 
     /// The table strategy.
     pub fn tables(&self) -> &T {
-        self.buffers.tables()
+        self.buffers.strategy()
     }
 }
 
+/// A descriptor that cannot be reached, though its run was found to lie in memory.
+#[cold]
+#[inline(never)]
+fn lost(address: u64) -> Fault {
+    OutOfRange { address, length: DESCRIPTOR_SIZE.into() }.into()
+}
+
+#[cold]
+#[inline(never)]
+fn wrong_index(index: u16) -> Fault {
+    let expected = "an index that only grows, up to avail.idx";
+    Fault::rule(Rule::SplitUsedIndex, Place::Ring(Cell::UsedIndex), index, expected)
+}
+
 impl<T: TableSource> Driver for SplitDriver<T> {
-    #[inline]
+    #[inline(always)]
     fn add<M: Memory, P: Probe>(
         &mut self,
         memory: &M,
@@ -216,15 +279,18 @@ impl<T: TableSource> Driver for SplitDriver<T> {
         readable: &[Segment],
         writable: &[Segment],
     ) -> Result<u16, AddError> {
-        let plan = self.buffers.plan(memory, probe, readable, writable, self.free, self.free_head)?;
-        let links = match self.place(memory, &plan, readable, writable) {
-            Ok(links) => links,
-            Err(fault) => return Err(self.buffers.unwind(memory, probe, self.free_head, &plan, fault)),
+        let head = self.free_head;
+        let plan = self.buffers.plan(memory, probe, readable.len() + writable.len(), self.free, head)?;
+        let (links, writable_bytes) = match self.place(memory, &plan, readable, writable) {
+            Ok(placed) => placed,
+            Err(error) => return Err(self.buffers.unwind(memory, probe, head, &plan, error)),
         };
-        let head = core::mem::replace(&mut self.free_head, links.following);
-        self.last[head as usize] = links.last;
+        self.free_head = links.following;
+        if let Some(last) = self.last.get_mut(head as usize) {
+            *last = links.last;
+        }
         self.free -= plan.descriptors();
-        self.buffers.insert(probe, head, token, &plan);
+        self.buffers.insert(probe, head, token, writable_bytes, &plan);
         Ok(head)
     }
 
@@ -236,7 +302,8 @@ impl<T: TableSource> Driver for SplitDriver<T> {
             return Ok(());
         }
         // 2.7.13.3.1: descriptors and ring entries are visible before the index that covers them, hence Release.
-        memory.store_u16(self.layout.address(Cell::AvailableIndex), to, Ordering::Release)?;
+        let stored = memory.store_u16(self.layout.address(Cell::AvailableIndex), to, Ordering::Release);
+        stored.map_err(|outside| self.buffers.break_for(outside.into()))?;
         self.buffers.published = to;
         probe.event(Event::Published { from, to });
         Ok(())
@@ -250,11 +317,13 @@ impl<T: TableSource> Driver for SplitDriver<T> {
         memory.fence(Ordering::SeqCst);
         let (from, to) = (self.notified, self.buffers.published);
         let wish = if self.event_index { Cell::AvailableEvent } else { Cell::UsedFlags };
-        let seen = memory.load_u16(self.layout.address(wish), Ordering::Relaxed)?;
+        let loaded = memory.load_u16(self.layout.address(wish), Ordering::Relaxed);
+        let seen = loaded.map_err(|outside| self.buffers.break_for(outside.into()))?;
         let needed = if self.event_index {
             event_crossed(seen, from, to)
         } else if seen & !used_flag::NO_NOTIFY != 0 {
-            return Err(self.buffers.break_with(Rule::SplitUsedFlags, Place::Ring(wish), seen, "0 or 1"));
+            let fault = Fault::rule(Rule::SplitUsedFlags, Place::Ring(wish), seen, "0 or 1");
+            return Err(self.buffers.break_for(fault));
         } else {
             seen == 0 && from != to
         };
@@ -267,79 +336,55 @@ impl<T: TableSource> Driver for SplitDriver<T> {
     #[inline]
     fn pending_used<M: Memory>(&mut self, memory: &M) -> Result<u16, Fault> {
         self.buffers.check_broken()?;
-        // Acquire pairs with the device's release: entries are read after the index that covers them (2.7.14).
-        let index = memory.load_u16(self.layout.address(Cell::UsedIndex), Ordering::Acquire)?;
-        let last_used = self.buffers.reaped;
-        let pending = index.wrapping_sub(last_used);
-        // Neither past what was published, nor behind what it already was.
-        if pending > self.buffers.published.wrapping_sub(last_used)
-            || pending < self.used_seen.wrapping_sub(last_used)
-        {
-            let (place, expected) =
-                (Place::Ring(Cell::UsedIndex), "an index that only grows, up to avail.idx");
-            return Err(self.buffers.break_with(Rule::SplitUsedIndex, place, index, expected));
-        }
-        self.used_seen = index;
-        Ok(pending)
+        self.look(memory).map_err(|fault| self.buffers.break_for(fault))
     }
 
-    fn peek_used<M: Memory>(&mut self, memory: &M, mut each: impl FnMut(u16, u32, u16)) -> Result<(), Fault> {
+    fn peek_used<M: Memory>(&mut self, memory: &M, mut each: impl FnMut(u32, u32, u16)) -> Result<(), Fault> {
         let pending = self.pending_used(memory)?;
         let (mut passed, _) = self.buffers.left_of_batch();
         while passed < pending {
             let slot = slot(&self.layout, self.buffers.reaped.wrapping_add(passed));
-            let entry = self.layout.address(Cell::UsedEntry(slot));
-            let (id, length) = (memory.load_u32(entry)? as u16, memory.load_u32(entry + 4)?);
-            let (buffers, _) = self.buffers.stands_for(id, passed).unwrap_or((1, 1));
+            let [id, length] = memory.load_singles(self.layout.address(Cell::UsedEntry(slot)))?;
+            // With a wrong id there is no telling what the next one stands for; reaping finds the fault.
+            let named = u16::try_from(id).ok().and_then(|id| self.buffers.stands_for(id, passed));
+            let Some((buffers, _)) = named else {
+                each(id, length, 1);
+                break;
+            };
             each(id, length, buffers);
             passed += buffers;
         }
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn reap<M: Memory, P: Probe>(&mut self, memory: &M, probe: &mut P) -> Result<Option<Used>, Fault> {
-        let last_used = self.buffers.reaped;
-        if self.used_seen == last_used && self.pending_used(memory)? == 0 {
-            return Ok(None);
-        }
         self.buffers.check_broken()?;
-        let (head, buffer, length) = match self.buffers.next_of_batch() {
-            Some(next) => next,
-            None => {
-                let cell = Cell::UsedEntry(slot(&self.layout, last_used));
-                let entry = self.layout.address(cell);
-                let [id, length] = memory.load_singles(entry)?;
-                let visible = self.used_seen.wrapping_sub(last_used);
-                self.buffers.next_used(|| Place::Ring(cell), id, length, visible)?
-            }
-        };
-        self.free_descriptors(head, buffer.descriptors);
-        self.buffers.remove(memory, probe, head, &buffer, length).map(Some)
+        if self.buffers.in_order {
+            // Descriptors are taken in ring order and come back in it, so that the links never change.
+            let named = self.next_in_order(memory).map_err(|fault| self.buffers.break_for(fault))?;
+            let Some(named) = named else { return Ok(None) };
+            self.free += named.descriptors();
+            return Ok(Some(self.buffers.remove(memory, probe, &named)));
+        }
+        let named = self.next_used(memory).map_err(|fault| self.buffers.break_for(fault))?;
+        let Some(named) = named else { return Ok(None) };
+        self.free += named.descriptors();
+        self.free_descriptors(named.id);
+        Ok(Some(self.buffers.remove(memory, probe, &named)))
     }
 
     fn disable_notifications<M: Memory>(&mut self, memory: &M) -> Result<(), Fault> {
-        self.buffers.check_broken()?;
         self.notifications = false;
-        if self.event_index {
-            // 2.7.7.1 keeps flags 0. An event just passed is not crossed again before 2^16 - 1 more elements.
-            let passed = self.buffers.reaped.wrapping_sub(1);
-            Ok(memory.store_u16(self.layout.address(Cell::UsedEvent), passed, Ordering::Relaxed)?)
-        } else {
-            let flags = available_flag::NO_INTERRUPT;
-            Ok(memory.store_u16(self.layout.address(Cell::AvailableFlags), flags, Ordering::Relaxed)?)
-        }
+        // 2.7.7.1 keeps flags 0. An event just passed is not crossed again before 2^16 - 1 more elements.
+        let wish =
+            if self.event_index { self.buffers.reaped.wrapping_sub(1) } else { available_flag::NO_INTERRUPT };
+        self.wish(memory, wish)
     }
 
     fn enable_notifications<M: Memory>(&mut self, memory: &M) -> Result<u16, Fault> {
-        self.buffers.check_broken()?;
         self.notifications = true;
-        if self.event_index {
-            let next = self.buffers.reaped;
-            memory.store_u16(self.layout.address(Cell::UsedEvent), next, Ordering::Relaxed)?;
-        } else {
-            memory.store_u16(self.layout.address(Cell::AvailableFlags), 0, Ordering::Relaxed)?;
-        }
+        self.wish(memory, if self.event_index { self.buffers.reaped } else { 0 })?;
         // The wish is visible before used.idx is read again; the device does the two in the other order.
         memory.fence(Ordering::SeqCst);
         self.pending_used(memory)

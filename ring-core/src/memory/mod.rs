@@ -4,6 +4,7 @@
 //! device (`SharedMemory`, with `std`), on bytes of its own ([`OwnedMemory`]), and on either of them watched
 //! ([`Observed`]).
 
+mod descriptors;
 mod observed;
 mod owned;
 #[cfg(feature = "std")]
@@ -15,10 +16,11 @@ mod shared;
 #[cfg(feature = "vm-memory")]
 mod vm_memory;
 
+pub use descriptors::{Descriptors, EachChecked};
 pub use observed::{Access, AccessKind, Observed, Observer};
 pub use owned::OwnedMemory;
 #[cfg(feature = "std")]
-pub use shared::SharedMemory;
+pub use shared::{SharedDescriptors, SharedMemory};
 #[cfg(feature = "vm-memory")]
 pub use vm_memory::VmMemory;
 
@@ -32,6 +34,14 @@ pub use core::sync::atomic::Ordering;
 ///
 /// `store_*` take `&self` because both sides hold the same memory.
 pub trait Memory {
+    /// Descriptors one behind the other. [`EachChecked`] does for any memory.
+    type Descriptors<'a>: Descriptors
+    where
+        Self: 'a;
+    /// `count` descriptors from `address` on, if all of them lie in memory.
+    fn descriptors(&self, address: u64, count: u32) -> Result<Self::Descriptors<'_>, OutOfRange>;
+    /// Whether `count` aligned 64-bit words from `address` on lie in memory.
+    fn check_words(&self, address: u64, count: u64) -> Result<(), OutOfRange>;
     /// Loads 16 bits with the ordering the caller names.
     fn load_u16(&self, address: u64, ordering: Ordering) -> Result<u16, OutOfRange>;
     /// Stores 16 bits with the ordering the caller names.
@@ -64,6 +74,17 @@ pub trait Memory {
 }
 
 impl<M: Memory + ?Sized> Memory for &M {
+    type Descriptors<'a>
+        = M::Descriptors<'a>
+    where
+        Self: 'a;
+    #[inline(always)]
+    fn descriptors(&self, address: u64, count: u32) -> Result<M::Descriptors<'_>, OutOfRange> {
+        (**self).descriptors(address, count)
+    }
+    fn check_words(&self, address: u64, count: u64) -> Result<(), OutOfRange> {
+        (**self).check_words(address, count)
+    }
     #[inline(always)]
     fn load_u16(&self, address: u64, ordering: Ordering) -> Result<u16, OutOfRange> {
         (**self).load_u16(address, ordering)

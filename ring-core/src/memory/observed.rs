@@ -1,6 +1,6 @@
 //! A wrapper that reports every access, so that a watcher needs no flag inside the rings.
 
-use super::{Memory, Ordering, OutOfRange};
+use super::{EachChecked, Memory, Ordering, OutOfRange};
 
 /// What an access did. Values are the bits that were loaded or stored, 16-byte descriptors as two words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +56,16 @@ impl<M: Memory, O: Observer> Observed<M, O> {
 }
 
 impl<M: Memory, O: Observer> Memory for Observed<M, O> {
+    type Descriptors<'a>
+        = EachChecked<'a, Self>
+    where
+        Self: 'a;
+    fn descriptors(&self, address: u64, count: u32) -> Result<EachChecked<'_, Self>, OutOfRange> {
+        EachChecked::new(self, address, count)
+    }
+    fn check_words(&self, address: u64, count: u64) -> Result<(), OutOfRange> {
+        self.memory.check_words(address, count)
+    }
     fn load_u16(&self, address: u64, ordering: Ordering) -> Result<u16, OutOfRange> {
         let value = self.memory.load_u16(address, ordering)?;
         self.report(address, 2, ordering, AccessKind::Load { value: [value.into(), 0] });

@@ -1,6 +1,6 @@
 //! Memory of its own: for tests and for replay.
 
-use super::{Memory, Ordering, OutOfRange};
+use super::{EachChecked, Memory, Ordering, OutOfRange};
 use alloc::{boxed::Box, vec, vec::Vec};
 use core::cell::Cell;
 
@@ -68,6 +68,20 @@ impl OwnedMemory {
 }
 
 impl Memory for OwnedMemory {
+    type Descriptors<'a>
+        = EachChecked<'a, Self>
+    where
+        Self: 'a;
+    #[inline]
+    fn descriptors(&self, address: u64, count: u32) -> Result<EachChecked<'_, Self>, OutOfRange> {
+        EachChecked::new(self, address, count)
+    }
+    fn check_words(&self, address: u64, count: u64) -> Result<(), OutOfRange> {
+        let outside = OutOfRange { address, length: count.saturating_mul(8) };
+        let offset = address.checked_sub(self.base).filter(|offset| offset.is_multiple_of(8));
+        let left = offset.and_then(|offset| (self.words.len() as u64).checked_sub(offset / 8));
+        if left.is_some_and(|left| left >= count) { Ok(()) } else { Err(outside) }
+    }
     #[inline]
     fn load_u16(&self, address: u64, _: Ordering) -> Result<u16, OutOfRange> {
         self.word(address, 2).map(|(word, shift)| (word.get() >> shift) as u16)

@@ -1,6 +1,7 @@
 //! Memory shared with a peer: another thread, another process, a device. The only unsafe code of the crate.
 
-use super::{Memory, Ordering, OutOfRange};
+use super::{Descriptors, Memory, Ordering, OutOfRange};
+use core::marker::PhantomData;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, fence};
 
@@ -95,6 +96,19 @@ impl SharedMemory {
         }
     }
 
+    /// The pointer to `count` words from `address` on.
+    #[inline(always)]
+    fn run_of_words(&self, address: u64, count: u64) -> Result<*const u8, OutOfRange> {
+        // As in `at`: a place beyond all words is outside or not aligned.
+        let place = address.wrapping_sub(self.base).rotate_right(3);
+        if place <= self.words && self.words - place >= count {
+            // SAFETY: the words from `place` on are no more than `new` was promised to be mapped.
+            Ok(unsafe { self.pointer.as_ptr().add((place << 3) as usize) })
+        } else {
+            Err(OutOfRange { address, length: count.saturating_mul(8) })
+        }
+    }
+
     #[inline(always)]
     fn half(&self, address: u64) -> Result<&AtomicU16, OutOfRange> {
         // SAFETY: `at` gives a mapped, aligned address of two bytes; only atomics are made from it.
@@ -124,7 +138,67 @@ impl SharedMemory {
     }
 }
 
+/// Descriptors in shared memory that were found to lie in it.
+#[derive(Clone, Copy, Debug)]
+pub struct SharedDescriptors<'a> {
+    pointer: *const [AtomicU64; 2],
+    count: u32,
+    memory: PhantomData<&'a SharedMemory>,
+}
+
+impl<'a> SharedDescriptors<'a> {
+    #[inline(always)]
+    fn at(self, index: u32) -> Option<&'a [AtomicU64; 2]> {
+        // SAFETY: `descriptors` found the `count` descriptors from `pointer` on to be mapped and aligned; what the range was
+        // promised to be outlives the borrow of the memory; only atomics are made from it.
+        (index < self.count).then(|| unsafe { &*self.pointer.add(index as usize) })
+    }
+}
+
+impl Descriptors for SharedDescriptors<'_> {
+    #[inline(always)]
+    fn load(&self, index: u32) -> Option<[u64; 2]> {
+        let [first, second] = self.at(index)?;
+        let (first, second) = (first.load(Ordering::Relaxed), second.load(Ordering::Relaxed));
+        Some([u64::from_le(first), u64::from_le(second)])
+    }
+    #[inline(always)]
+    fn store(&self, index: u32, words: [u64; 2]) -> Option<()> {
+        let [first, second] = self.at(index)?;
+        first.store(words[0].to_le(), Ordering::Relaxed);
+        second.store(words[1].to_le(), Ordering::Relaxed);
+        Some(())
+    }
+    #[inline(always)]
+    fn load_first(&self, index: u32) -> Option<u64> {
+        Some(u64::from_le(self.at(index)?[0].load(Ordering::Relaxed)))
+    }
+    #[inline(always)]
+    fn store_first(&self, index: u32, word: u64) -> Option<()> {
+        self.at(index)?[0].store(word.to_le(), Ordering::Relaxed);
+        Some(())
+    }
+    #[inline(always)]
+    fn load_second(&self, index: u32, ordering: Ordering) -> Option<u64> {
+        Some(u64::from_le(self.at(index)?[1].load(ordering)))
+    }
+    #[inline(always)]
+    fn store_second(&self, index: u32, word: u64, ordering: Ordering) -> Option<()> {
+        self.at(index)?[1].store(word.to_le(), ordering);
+        Some(())
+    }
+}
+
 impl Memory for SharedMemory {
+    type Descriptors<'a> = SharedDescriptors<'a>;
+    #[inline(always)]
+    fn descriptors(&self, address: u64, count: u32) -> Result<SharedDescriptors<'_>, OutOfRange> {
+        let pointer = self.run_of_words(address, count as u64 * 2)?.cast();
+        Ok(SharedDescriptors { pointer, count, memory: PhantomData })
+    }
+    fn check_words(&self, address: u64, count: u64) -> Result<(), OutOfRange> {
+        self.run_of_words(address, count).map(|_| ())
+    }
     #[inline(always)]
     fn load_u16(&self, address: u64, ordering: Ordering) -> Result<u16, OutOfRange> {
         self.half(address).map(|cell| u16::from_le(cell.load(ordering)))

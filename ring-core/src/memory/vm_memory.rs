@@ -1,6 +1,6 @@
 //! Guest memory of a virtual machine monitor, by rust-vmm's crate `vm-memory`.
 
-use super::{Memory, Ordering, OutOfRange};
+use super::{EachChecked, Memory, Ordering, OutOfRange};
 use core::{ops::Deref, sync::atomic::fence};
 use vm_memory::{
     AtomicAccess, Bytes, GuestAddress, GuestMemory, Permissions, VolatileMemory, VolatileSlice, bitmap::BS,
@@ -118,6 +118,19 @@ fn aligned<T>(address: u64, length: usize) -> Result<OutOfRange, OutOfRange> {
 }
 
 impl<D: Deref<Target: GuestMemory>> Memory for VmMemory<D> {
+    type Descriptors<'a>
+        = EachChecked<'a, Self>
+    where
+        Self: 'a;
+    fn descriptors(&self, address: u64, count: u32) -> Result<EachChecked<'_, Self>, OutOfRange> {
+        EachChecked::new(self, address, count)
+    }
+    fn check_words(&self, address: u64, count: u64) -> Result<(), OutOfRange> {
+        let outside = OutOfRange { address, length: count.saturating_mul(8) };
+        let length = usize::try_from(outside.length).map_err(|_| outside)?;
+        let inside = self.0.check_range(GuestAddress(address), length, Permissions::ReadWrite);
+        if address.is_multiple_of(8) && inside { Ok(()) } else { Err(outside) }
+    }
     #[inline]
     fn load_u16(&self, address: u64, ordering: Ordering) -> Result<u16, OutOfRange> {
         self.load(address, ordering).map(u16::from_le)

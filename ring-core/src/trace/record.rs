@@ -76,6 +76,8 @@ impl<D: Driver, W: Write, C: FnMut() -> u64> RecordedDriver<D, W, C> {
         }
         for (head, length, buffers) in used {
             self.observed += buffers;
+            // No buffer's id: reaping finds the fault.
+            let Ok(head) = u16::try_from(head) else { break };
             while !self.taken.get(head as usize).copied().unwrap_or(true) {
                 let Some(available) = self.available.pop_front() else { break };
                 self.taken[available as usize] = true;
@@ -154,7 +156,7 @@ impl<D: Driver, W: Write, C: FnMut() -> u64> Driver for RecordedDriver<D, W, C> 
         self.driver.pending_used(memory)
     }
 
-    fn peek_used<M: Memory>(&mut self, memory: &M, each: impl FnMut(u16, u32, u16)) -> Result<(), Fault> {
+    fn peek_used<M: Memory>(&mut self, memory: &M, each: impl FnMut(u32, u32, u16)) -> Result<(), Fault> {
         self.driver.peek_used(memory, each)
     }
 

@@ -88,7 +88,7 @@ impl AnyDriver {
     }
 
     pub(crate) fn in_flight(&self) -> Vec<(u16, InFlight)> {
-        either!(AnyDriver, self, driver => driver.in_flight().map(|(id, buffer)| (id, *buffer)).collect())
+        either!(AnyDriver, self, driver => driver.in_flight().collect())
     }
 
     /// Free ring descriptors.
@@ -162,7 +162,7 @@ impl AnyDevice {
     }
 
     pub(crate) fn taken(&self) -> Vec<(u16, Taken)> {
-        either!(AnyDevice, self, device => device.taken().map(|(id, taken)| (id, *taken)).collect())
+        either!(AnyDevice, self, device => device.taken().collect())
     }
 
     /// Where the next available entry or descriptor is expected, in the form of the format.

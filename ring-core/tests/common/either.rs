@@ -22,7 +22,7 @@ impl<T: TableSource> EitherDriver for SplitDriver<T> {
         self.tables()
     }
     fn held(&self) -> Vec<(u16, InFlight)> {
-        self.in_flight().map(|(id, buffer)| (id, *buffer)).collect()
+        self.in_flight().collect()
     }
     fn named_descriptors(&self) -> Vec<u16> {
         let held = self.in_flight().flat_map(|(id, _)| self.descriptors_of(id));
@@ -36,7 +36,7 @@ impl<T: TableSource> EitherDriver for PackedDriver<T> {
         self.tables()
     }
     fn held(&self) -> Vec<(u16, InFlight)> {
-        self.in_flight().map(|(id, buffer)| (id, *buffer)).collect()
+        self.in_flight().collect()
     }
     fn named_descriptors(&self) -> Vec<u16> {
         Vec::new()

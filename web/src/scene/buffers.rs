@@ -52,7 +52,7 @@ impl InFlightBuffers {
                 }
             }
             if let Some(entry) = by_head.get_mut(usize::from(head)) {
-                *entry = Some(Known { head, buffer: *buffer, state: state_of });
+                *entry = Some(Known { head, buffer, state: state_of });
             }
         }
         InFlightBuffers { by_head, owner }
