@@ -29,7 +29,7 @@ pub struct PackedDeviceState {
     pub published: Position,
     /// What was `published` when a notification was last decided.
     pub notified: Position,
-    /// Ring descriptors of the buffers taken and not yet used.
+    /// Ring descriptors of the buffers taken whose use is not published.
     pub held: u16,
     /// The event structure that the device last wrote.
     pub notify_wish: packed::Event,
@@ -196,7 +196,6 @@ impl PackedDevice {
             self.unpublished = Some((position.index, rest));
         }
         self.state.next_used = position.advance(descriptors, self.layout.queue_size);
-        self.state.held -= descriptors;
         Ok(())
     }
 
@@ -335,9 +334,10 @@ impl Device for PackedDevice {
         let stored = self.store_second(memory, slot, rest, Ordering::Release);
         stored.map_err(|fault| self.buffers.break_for(fault))?;
         self.unpublished = None;
-        self.buffers.published = self.buffers.used;
+        self.buffers.publish();
         let from = core::mem::replace(&mut self.state.published, self.state.next_used);
         let gone = self.state.published.distance_from(from, self.layout.queue_size);
+        self.state.held = self.state.held.saturating_sub(gone as u16);
         self.undecided = self.undecided.saturating_add(gone);
         probe.event(Event::UsedPublished { from: from.to_bits(), to: self.state.published.to_bits() });
         Ok(())

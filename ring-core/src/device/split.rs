@@ -46,6 +46,9 @@ pub struct SplitDevice {
     notify_wish: u16,
     // avail.idx as last read.
     available_seen: u16,
+    // The descriptor behind the last chain: with IN_ORDER the next one starts there (2.7.5.1). Not known of the first one,
+    // since a device may be started on a ring in use.
+    next_head: Option<u16>,
 }
 
 impl SplitDevice {
@@ -61,6 +64,7 @@ impl SplitDevice {
             notified: start,
             notify_wish: 0,
             available_seen: start,
+            next_head: None,
         })
     }
 
@@ -109,6 +113,9 @@ impl SplitDevice {
         let head = memory.load_u16(self.layout.address(cell), Ordering::Relaxed)?;
         let (size, in_order) = (self.layout.queue_size, self.buffers.in_order);
         let Some(new) = self.buffers.new_id(head) else { return Err(wrong_head(cell, head)) };
+        if in_order && self.next_head.is_some_and(|next| next != head) {
+            return Err(out_of_sequence(Place::Ring(cell), head));
+        }
         chain.head = head;
         let ring = memory.descriptors(self.layout.descriptor_area, size.into())?;
         let mut walk = Walk::new(chain, size);
@@ -143,12 +150,13 @@ impl SplitDevice {
             if descriptor.next >= size {
                 return Err(next_outside(place(), descriptor.next));
             }
-            if in_order && descriptor.next != (slot + 1) & (size - 1) {
+            if in_order && descriptor.next != behind(slot, size) {
                 return Err(out_of_sequence(place(), descriptor.next));
             }
             slot = descriptor.next;
         };
         new.insert(walked);
+        self.next_head = Some(behind(slot, size));
         Ok(true)
     }
 
@@ -221,6 +229,12 @@ fn walk_table<M: Memory>(
         }
         entry = descriptor.next;
     }
+}
+
+/// The next descriptor in ring order.
+#[inline(always)]
+fn behind(slot: u16, queue_size: u16) -> u16 {
+    (slot + 1) & (queue_size - 1)
 }
 
 #[cold]
@@ -330,7 +344,7 @@ impl Device for SplitDevice {
         // 2.7.8.2: id and len, and the buffer's contents, are visible before the index that covers them.
         let stored = memory.store_u16(self.layout.address(Cell::UsedIndex), to, Ordering::Release);
         stored.map_err(|outside| self.buffers.break_for(outside.into()))?;
-        self.buffers.published = to;
+        self.buffers.publish();
         probe.event(Event::UsedPublished { from, to });
         Ok(())
     }
@@ -387,5 +401,6 @@ impl Device for SplitDevice {
     fn reset(&mut self) {
         self.buffers.restart();
         (self.notified, self.notify_wish, self.available_seen) = (0, 0, 0);
+        self.next_head = None;
     }
 }

@@ -21,12 +21,23 @@ pub struct Taken {
     pub number: u16,
 }
 
+/// What an id stands for.
+#[derive(Clone, Copy, Debug)]
+enum Slot {
+    Free,
+    Taken(Taken),
+    /// Used, and not yet published.
+    Used,
+}
+
 /// Buffers by id, and where the device stands. The counters are numbers of buffers.
 #[derive(Clone, Debug)]
 pub(super) struct TakenBuffers {
     pub(super) in_order: bool,
-    by_id: Vec<Option<Taken>>,
+    by_id: Vec<Slot>,
     order: Order,
+    // Ids that were used, but not visibly for the driver: until then it must not give them to another buffer.
+    unpublished: Vec<u16>,
     pub(super) popped: u16,
     pub(super) used: u16,
     pub(super) published: u16,
@@ -42,7 +53,7 @@ pub(super) enum Popped {
 
 /// Room for a buffer under an id that none has.
 pub(super) struct NewId<'a> {
-    place: &'a mut Option<Taken>,
+    place: &'a mut Slot,
     order: &'a mut Order,
     popped: &'a mut u16,
     in_order: bool,
@@ -55,7 +66,7 @@ impl NewId<'_> {
     pub(super) fn insert(self, Walked { writable_bytes, descriptors }: Walked) {
         // Exactly 2^32 is one more than a length can say.
         let writable_bytes = (writable_bytes - (writable_bytes >> 32)) as u32;
-        *self.place = Some(Taken { writable_bytes, descriptors, number: *self.popped });
+        *self.place = Slot::Taken(Taken { writable_bytes, descriptors, number: *self.popped });
         if self.in_order {
             self.order.set(*self.popped, self.id);
         }
@@ -69,8 +80,9 @@ impl TakenBuffers {
         let in_order = config.features.contains(feature::IN_ORDER);
         TakenBuffers {
             in_order,
-            by_id: vec![None; size.into()],
+            by_id: vec![Slot::Free; size.into()],
             order: Order::new(size, in_order),
+            unpublished: Vec::with_capacity(size.into()),
             popped: config.start_index,
             used: config.start_index,
             published: config.start_index,
@@ -78,10 +90,10 @@ impl TakenBuffers {
         }
     }
 
-    /// Room under this id, if a buffer may have it: it is below the queue size, and no buffer that was taken has it.
+    /// Room under this id, if a buffer may have it: it is below the queue size, and the driver has it back, if any had it.
     #[inline(always)]
     pub(super) fn new_id(&mut self, id: u16) -> Option<NewId<'_>> {
-        let place = self.by_id.get_mut(id as usize).filter(|taken| taken.is_none())?;
+        let place = self.by_id.get_mut(id as usize).filter(|slot| matches!(slot, Slot::Free))?;
         let TakenBuffers { order, popped, in_order, .. } = self;
         Some(NewId { place, order, popped, in_order: *in_order, id })
     }
@@ -90,15 +102,16 @@ impl TakenBuffers {
     #[inline(always)]
     pub(super) fn remove(&mut self, id: u16, length: u32) -> Result<Taken, Fault> {
         let in_order = self.in_order.then_some(self.used);
-        let place = self.by_id.get_mut(id as usize).ok_or_else(|| not_taken(id))?;
-        let taken = place.ok_or_else(|| not_taken(id))?;
+        let Some(place) = self.by_id.get_mut(id as usize) else { return Err(not_taken(id)) };
+        let Slot::Taken(taken) = *place else { return Err(not_taken(id)) };
         if length > taken.writable_bytes {
             return Err(too_long(length));
         }
         if in_order.is_some_and(|next| next != taken.number) {
             return Err(refused(Rule::InOrder, id, "the buffer that was taken first"));
         }
-        *place = None;
+        *place = Slot::Used;
+        self.unpublished.push(id);
         self.used = self.used.wrapping_add(1);
         Ok(taken)
     }
@@ -109,15 +122,18 @@ impl TakenBuffers {
             let expected = "a single buffer, since IN_ORDER was not negotiated";
             return Err(refused(Rule::InOrder, id, expected));
         }
-        let Some(Some(last)) = self.by_id.get(id as usize).copied() else { return Err(not_taken(id)) };
+        let Some(Slot::Taken(last)) = self.by_id.get(id as usize).copied() else { return Err(not_taken(id)) };
         if length > last.writable_bytes {
             return Err(too_long(length));
         }
         let mut descriptors = 0;
         loop {
             let first = self.order.get(self.used).unwrap_or(id);
-            if let Some(taken) = self.by_id.get_mut(first as usize).and_then(Option::take) {
+            if let Some(place) = self.by_id.get_mut(first as usize)
+                && let Slot::Taken(taken) = core::mem::replace(place, Slot::Used)
+            {
                 descriptors += taken.descriptors.get();
+                self.unpublished.push(first);
             }
             self.used = self.used.wrapping_add(1);
             if first == id {
@@ -126,13 +142,28 @@ impl TakenBuffers {
         }
     }
 
+    /// What was used is visible to the driver: it may give the ids to other buffers.
+    #[inline(always)]
+    pub(super) fn publish(&mut self) {
+        for id in self.unpublished.drain(..) {
+            if let Some(place) = self.by_id.get_mut(id as usize) {
+                *place = Slot::Free;
+            }
+        }
+        self.published = self.used;
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = (u16, Taken)> {
-        self.by_id.iter().enumerate().filter_map(|(id, taken)| Some((id as u16, (*taken)?)))
+        self.by_id.iter().enumerate().filter_map(|(id, slot)| match slot {
+            Slot::Taken(taken) => Some((id as u16, *taken)),
+            _ => None,
+        })
     }
 
     /// Back to the beginning.
     pub(super) fn restart(&mut self) {
-        self.by_id.fill(None);
+        self.by_id.fill(Slot::Free);
+        self.unpublished.clear();
         (self.popped, self.used, self.published) = (0, 0, 0);
         self.broken = None;
     }

@@ -183,7 +183,7 @@ impl<T: TableSource> Buffers<T> {
         memory: &M,
         probe: &mut P,
         id: u16,
-        plan: &Plan,
+        plan: Plan,
         error: AddError,
     ) -> AddError {
         if let AddError::Fault(fault) = error {
@@ -368,7 +368,7 @@ impl<T: TableSource> Buffers<T> {
             return Some((1, self.get(id)?.descriptors));
         }
         let mut descriptors = 0;
-        let waiting = self.added.wrapping_sub(self.reaped);
+        let waiting = self.published.wrapping_sub(self.reaped);
         for count in passed..waiting {
             let next = self.order.get(self.reaped.wrapping_add(count))?;
             descriptors += self.get(next)?.descriptors;

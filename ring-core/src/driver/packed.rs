@@ -280,7 +280,7 @@ impl<T: TableSource> Driver for PackedDriver<T> {
         let head = self.state.next_available;
         let (rest, writable_bytes) = match self.place(memory, id, &plan, readable, writable) {
             Ok(placed) => placed,
-            Err(error) => return Err(self.buffers.unwind(memory, probe, id, &plan, error)),
+            Err(error) => return Err(self.buffers.unwind(memory, probe, id, plan, error)),
         };
         if self.unpublished_head.is_none() {
             self.unpublished_head = Some((head.index, rest));

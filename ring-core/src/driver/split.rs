@@ -283,7 +283,7 @@ impl<T: TableSource> Driver for SplitDriver<T> {
         let plan = self.buffers.plan(memory, probe, readable.len() + writable.len(), self.free, head)?;
         let (links, writable_bytes) = match self.place(memory, &plan, readable, writable) {
             Ok(placed) => placed,
-            Err(error) => return Err(self.buffers.unwind(memory, probe, head, &plan, error)),
+            Err(error) => return Err(self.buffers.unwind(memory, probe, head, plan, error)),
         };
         self.free_head = links.following;
         if let Some(last) = self.last.get_mut(head as usize) {
