@@ -28,6 +28,38 @@ pub(crate) enum Command {
     /// Gives rings that no driver should make to QEMU's device and to ring-core's, and compares what they do. Fails if
     /// one of them does something else than is recorded.
     BrokenRings(BrokenRingsArguments),
+    /// Compares every table strategy of ring-core with every other: time, the driver's instructions, memory held.
+    Strategies(MeasureArguments),
+    /// Measures ways of adding a buffer that were discussed for Linux' ring: elements from an array or from lists walked by
+    /// `next`; one path or two for direct and indirect buffers.
+    Exhibits(MeasureArguments),
+}
+
+/// What is measured in turns, and counted if wanted.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Instructions are counted by running this program again under valgrind, as by
+  valgrind --tool=callgrind --collect-atstart=no \\
+    --toggle-collect=native_bench::measure::instructions::counted \\
+    --dump-after=native_bench::measure::instructions::end_case \\
+    native-bench COMMAND --counted
+which writes a file for each case. They repeat exactly, where times on a busy machine do not.")]
+pub(crate) struct MeasureArguments {
+    /// Fewer and shorter turns: a look, not a result.
+    #[arg(long)]
+    pub(crate) quick: bool,
+
+    /// Counts the driver's instructions too, with valgrind (callgrind).
+    #[arg(long)]
+    pub(crate) instructions: bool,
+
+    /// Prints the results as JSON on standard output, and the text on standard error.
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Runs what is counted and prints nothing; see below.
+    #[arg(long, hide = true)]
+    pub(crate) counted: bool,
 }
 
 #[derive(Args, Debug)]
@@ -218,7 +250,8 @@ impl QemuArguments {
         }
         let sizes = Sizes { shortest: SHORTEST_PACKET, longest };
         let buffers = (sizes.longest as u32 + HEADER_LENGTH).div_ceil(receive_bytes);
-        let strategy = self.tables.strategy(queue_size)?;
+        let format = if packed { Format::Packed } else { Format::Split };
+        let strategy = self.tables.strategy(queue_size, format)?;
         let held = if strategy == TableStrategy::Direct { queue_size / receive_elements } else { queue_size };
         if buffers > 1 && !mergeable {
             return Err(format!(
@@ -239,7 +272,7 @@ impl QemuArguments {
             receive_elements,
             receive_bytes,
             strategy,
-            format: if packed { Format::Packed } else { Format::Split },
+            format,
             event_index: self.event_idx == Switch::On,
             in_order: self.in_order == Switch::On,
             mergeable,

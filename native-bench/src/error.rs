@@ -1,6 +1,7 @@
 //! Everything that can end a run.
 
 use crate::{
+    measure::instructions::InstructionsError,
     net::{PacketError, SinkError},
     pci::PciError,
     qemu::{QemuError, QtestError},
@@ -47,6 +48,17 @@ pub enum Error {
         /// Why.
         error: AddError,
     },
+    /// Not as many buffers came back as were added.
+    #[error("{added} buffers were added and {back} came back")]
+    Lost {
+        /// How many were added.
+        added: usize,
+        /// How many came back.
+        back: usize,
+    },
+    /// There are no counts of instructions.
+    #[error(transparent)]
+    Instructions(#[from] InstructionsError),
     /// A buffer lies outside guest memory.
     #[error(transparent)]
     Memory(#[from] OutOfRange),

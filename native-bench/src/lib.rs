@@ -6,6 +6,7 @@ pub mod bus;
 pub mod cpus;
 pub mod doorbell;
 mod error;
+pub mod exhibits;
 pub mod measure;
 mod memory_file;
 pub mod net;
@@ -13,6 +14,7 @@ pub mod pci;
 pub mod qemu;
 mod record_file;
 pub mod run;
+pub mod strategies;
 pub mod system;
 pub mod virtio;
 

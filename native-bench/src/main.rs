@@ -14,5 +14,7 @@ fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Qemu(arguments) => command::qemu::execute(&arguments),
         Command::BrokenRings(arguments) => command::broken_rings::execute(&arguments),
+        Command::Strategies(arguments) => command::strategies::execute(&arguments),
+        Command::Exhibits(arguments) => command::exhibits::execute(&arguments),
     }
 }

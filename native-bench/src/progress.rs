@@ -6,6 +6,7 @@ use std::io::IsTerminal;
 
 const PACKETS: &str = "{prefix} [{bar:30}] {pos}/{len} packets, {rate}, {eta} left";
 const COMPARING: &str = "{prefix} [{bar:30}] {pos}/{len} pairs, {eta} left";
+const CASES: &str = "{prefix} [{bar:30}] {pos}/{len} cases, {eta} left";
 
 /// Draws it.
 pub(crate) struct Display {
@@ -27,6 +28,11 @@ impl Display {
             Progress::Recorded => self.recorded = true,
             Progress::Comparing { done, of } => self.draw("cost of recording", COMPARING, done, of),
         }
+    }
+
+    /// So many of so many cases are done.
+    pub(crate) fn part(&mut self, what: &'static str, done: u64, of: u64) {
+        self.draw(what, CASES, done, of);
     }
 
     fn draw(&mut self, what: &'static str, template: &str, done: u64, of: u64) {

@@ -2,9 +2,10 @@
 
 use clap::{Args, ValueEnum};
 use ring_core::indirect::{
-    LARGEST_NETWORK_BUFFER, Limit, PreChained, Strategy, TableStrategy, Threshold, Unconditional,
+    LARGEST_NETWORK_BUFFER, Limit, LineStack, PreChained, Strategy, TableStrategy, Threshold, Unconditional,
     default_network_threshold,
 };
+use ring_core::spec::Format;
 
 /// Where indirect tables come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -27,6 +28,9 @@ pub(crate) enum Table {
     PerSlot,
     /// As `list`, with a list for each NUMA node; here there is one node.
     PerNode,
+    /// No table for buffers of up to `--direct` elements while half of the ring is free; else tables of whole cache lines
+    /// from stacks, which are given back when they are not needed for long.
+    Lines,
 }
 
 impl Table {
@@ -54,6 +58,11 @@ pub(crate) struct TableArguments {
     #[arg(long, value_name = "BYTES")]
     limit_bytes: Option<u32>,
 
+    /// The largest buffer, in elements, that takes ring descriptors with `lines`; up to the queue size [default: as many as
+    /// are cheaper than a table: 16 in split rings, 2 in packed ones].
+    #[arg(long, value_name = "N")]
+    direct: Option<u16>,
+
     /// Takes tables only while fewer ring descriptors than this are free; `auto` is the larger of 16 and an eighth of the
     /// queue size.
     #[arg(long, value_name = "N|auto", value_parser = free_descriptors)]
@@ -79,7 +88,7 @@ fn free_descriptors(text: &str) -> Result<FreeDescriptors, String> {
 
 impl TableArguments {
     /// The strategy for queues of this size, or what is wrong with it.
-    pub(crate) fn strategy(&self, queue_size: u16) -> Result<TableStrategy, String> {
+    pub(crate) fn strategy(&self, queue_size: u16, format: Format) -> Result<TableStrategy, String> {
         self.refuse_unused()?;
         let threshold = |default: u16| self.threshold.unwrap_or(default.min(queue_size));
         let line = default_network_threshold(queue_size);
@@ -99,6 +108,10 @@ impl TableArguments {
             // As the review had it: as many as the largest packet has fragments, and one.
             Table::PerSlot => Strategy::PerSlot { entries: threshold(LARGEST_NETWORK_BUFFER - 1) },
             Table::PerNode => Strategy::PerNodeList { threshold: threshold(line) },
+            Table::Lines => {
+                let default = LineStack::direct_most(format).min(queue_size);
+                Strategy::LineStack { direct: self.direct.unwrap_or(default) }
+            }
         };
         let strategy = match self.below {
             None => over.into(),
@@ -115,7 +128,10 @@ impl TableArguments {
     fn refuse_unused(&self) -> Result<(), String> {
         let unused = |option: &str| Err(format!("{option} means nothing with --table {}", self.table.name()));
         match self.table {
-            Table::None | Table::Alloc | Table::Two if self.threshold.is_some() => unused("--threshold"),
+            _ if self.direct.is_some() && self.table != Table::Lines => unused("--direct"),
+            Table::None | Table::Alloc | Table::Two | Table::Lines if self.threshold.is_some() => {
+                unused("--threshold")
+            }
             Table::Single => Ok(()),
             _ if self.limit_tables.is_some() => unused("--limit-tables"),
             _ if self.limit_bytes.is_some() => unused("--limit-bytes"),
@@ -137,7 +153,7 @@ mod tests {
 
     fn parse(line: &str) -> Result<TableStrategy, String> {
         let words = ["test"].into_iter().chain(line.split_whitespace());
-        Line::try_parse_from(words).map_err(|error| error.to_string())?.tables.strategy(16)
+        Line::try_parse_from(words).map_err(|error| error.to_string())?.tables.strategy(16, Format::Packed)
     }
 
     #[test]
@@ -156,6 +172,11 @@ mod tests {
             ("--table pre-chained --threshold 16", "chained tables of 16 entries"),
             ("--table per-slot", "a table of 16 entries per slot"),
             ("--table per-node", "list cache per NUMA node, threshold 4"),
+            ("--table lines", "line stacks, direct up to 2 elements"),
+            (
+                "--table lines --direct 7 --below 9",
+                "line stacks, direct up to 7 elements, below 9 free descriptors",
+            ),
             ("--below auto", "list cache, threshold 4, below 16 free descriptors"),
             ("--table two --below 5", "two-descriptor cache, below 5 free descriptors"),
         ] {
@@ -168,6 +189,9 @@ mod tests {
         for (line, part) in [
             ("--threshold 17", "threshold is 17, expected 0 to 16, the queue size"),
             ("--below 17", "free is 17, expected 0 to 16"),
+            ("--table lines --direct 17", "direct is 17, expected 0 to 16, the queue size"),
+            ("--direct 3", "--direct means nothing with --table list"),
+            ("--table lines --threshold 3", "--threshold means nothing with --table lines"),
             ("--below many", "expected `auto` or a number"),
             ("--table two --threshold 4", "--threshold means nothing with --table two"),
             ("--limit-tables 4", "--limit-tables means nothing with --table list"),

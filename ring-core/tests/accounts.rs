@@ -99,7 +99,7 @@ fn run<D: EitherDriver<Tables = Counted<AnyTableSource>>, V: Device>(
                 let elements = (readable + writable) as u16;
                 let free = driver.free();
                 let with_table = config.features.contains(feature::INDIRECT_DESC)
-                    && strategies::goes_indirect(strategy, elements, free);
+                    && strategies::goes_indirect(strategy, elements, free, size);
                 let needed = if with_table { 1 } else { elements };
                 let result = driver.add(&memory, probe, token, &segments[..readable], &segments[..writable]);
                 let refused = elements == 0 || elements > size;

@@ -70,11 +70,12 @@ fn round(memory: &OwnedMemory, driver: &mut impl Driver, device: &mut impl Devic
 fn check(name: &str, mut driver: impl Driver, mut device: impl Device) {
     let memory = OwnedMemory::new(0x1000, 0x1_0000);
     let mut chain = Chain::default();
-    for _ in 0..20 {
+    // Longer than a strategy goes between looks at what it holds.
+    for _ in 0..130 {
         round(&memory, &mut driver, &mut device, &mut chain);
     }
     let before = ALLOCATIONS.with(Cell::get);
-    for _ in 0..50 {
+    for _ in 0..130 {
         round(&memory, &mut driver, &mut device, &mut chain);
     }
     assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0, "{name}");

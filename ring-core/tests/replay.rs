@@ -28,7 +28,9 @@ fn open(bytes: Vec<u8>) -> QueueReplay {
 #[test]
 fn every_checkpoint_is_reached() {
     for (size, start) in [(1, 0), (4, 65_530), (16, 0), (256, 65_000)] {
-        for strategy in strategies::every(size) {
+        // Thresholds do not depend on the size of the ring.
+        let every = if size == 16 { strategies::every(size) } else { strategies::alone(size).collect() };
+        for strategy in every {
             // Without tables all strategies are one.
             let both = [EVENT_IDX, INDIRECT_DESC | EVENT_IDX, 0, INDIRECT_DESC];
             let features = if strategy == TableStrategy::Direct { &both[..] } else { &both[1..2] };

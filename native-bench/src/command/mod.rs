@@ -1,7 +1,10 @@
 //! What the command line's commands do.
 
 pub(crate) mod broken_rings;
+mod columns;
+pub(crate) mod exhibits;
 pub(crate) mod qemu;
+pub(crate) mod strategies;
 
 use anyhow::{Context, Result};
 use serde::Serialize;

@@ -1,8 +1,11 @@
-//! Time and statistics.
+//! Time, instructions and statistics.
 
 pub mod clock;
+pub mod instructions;
 mod number;
 mod summary;
+mod turns;
 
 pub use number::general;
 pub use summary::{Quantiles, Spread};
+pub use turns::{Turns, alternate};

@@ -1,8 +1,8 @@
 //! Any strategy, chosen at run time.
 
 use super::{
-    Direct, ListCache, PerNodeList, PerSlot, PlainAllocation, PreChained, RingState, SingleList, SlabCache,
-    Table, TableSource, Threshold, TwoDescriptorCache,
+    Direct, LineStack, ListCache, PerNodeList, PerSlot, PlainAllocation, PreChained, RingState, SingleList,
+    SlabCache, Table, TableSource, Threshold, TwoDescriptorCache,
 };
 use crate::{Fault, memory::Memory, probe::Probe};
 use alloc::boxed::Box;
@@ -20,6 +20,7 @@ macro_rules! each {
             AnyTableSource::TwoDescriptorCache($source) => $expression,
             AnyTableSource::PreChained($source) => $expression,
             AnyTableSource::PerNodeList($source) => $expression,
+            AnyTableSource::LineStack($source) => $expression,
             AnyTableSource::Threshold($source) => $expression,
         }
     };
@@ -58,6 +59,8 @@ pub enum AnyTableSource {
     PreChained(PreChained),
     /// See [`PerNodeList`].
     PerNodeList(PerNodeList),
+    /// See [`LineStack`].
+    LineStack(LineStack),
     /// See [`Threshold`].
     Threshold(Box<Threshold<AnyTableSource>>),
 }
@@ -71,7 +74,8 @@ from!(
     PerSlot,
     TwoDescriptorCache,
     PreChained,
-    PerNodeList
+    PerNodeList,
+    LineStack
 );
 
 impl<S: Into<AnyTableSource>> From<Threshold<S>> for AnyTableSource {
@@ -81,7 +85,8 @@ impl<S: Into<AnyTableSource>> From<Threshold<S>> for AnyTableSource {
 }
 
 impl TableSource for AnyTableSource {
-    #[inline]
+    // One call, not every strategy's code in each place that takes a table.
+    #[inline(never)]
     fn take<M: Memory, P: Probe>(
         &mut self,
         memory: &M,
@@ -91,7 +96,7 @@ impl TableSource for AnyTableSource {
     ) -> Result<Option<Table>, Fault> {
         each!(self, source => source.take(memory, probe, elements, ring))
     }
-    #[inline]
+    #[inline(never)]
     fn put_back<M: Memory, P: Probe>(
         &mut self,
         memory: &M,

@@ -84,7 +84,7 @@ impl<P: Probe> Probe for Both<'_, P> {
 }
 
 impl<S: TableSource> TableSource for Counted<S> {
-    #[inline]
+    #[inline(always)]
     fn take<M: Memory, P: Probe>(
         &mut self,
         memory: &M,
@@ -102,7 +102,7 @@ impl<S: TableSource> TableSource for Counted<S> {
         }
         taken
     }
-    #[inline]
+    #[inline(always)]
     fn put_back<M: Memory, P: Probe>(
         &mut self,
         memory: &M,

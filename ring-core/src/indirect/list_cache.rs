@@ -49,7 +49,7 @@ impl ListCache {
 const END: u64 = 0;
 
 impl TableSource for ListCache {
-    #[inline]
+    #[inline(always)]
     fn take<M: Memory, P: Probe>(
         &mut self,
         memory: &M,
@@ -80,7 +80,7 @@ impl TableSource for ListCache {
         Ok(self.arena.allocate_told(elements.max(self.threshold), probe))
     }
 
-    #[inline]
+    #[inline(always)]
     fn put_back<M: Memory, P: Probe>(
         &mut self,
         memory: &M,

@@ -7,6 +7,7 @@ mod any;
 mod arena;
 mod cache_line;
 mod counted;
+mod line_stack;
 mod list_cache;
 mod parameter;
 mod per_node_list;
@@ -26,6 +27,7 @@ pub use cache_line::{
     CACHE_LINE_BYTES, LARGEST_NETWORK_BUFFER, cache_line_bytes, default_network_threshold, default_threshold,
 };
 pub use counted::{Counted, TableStatistics};
+pub use line_stack::LineStack;
 pub use list_cache::ListCache;
 pub use parameter::InvalidParameter;
 pub use per_node_list::PerNodeList;

@@ -31,7 +31,7 @@ impl PerNodeList {
 }
 
 impl TableSource for PerNodeList {
-    #[inline]
+    #[inline(always)]
     fn take<M: Memory, P: Probe>(
         &mut self,
         memory: &M,
@@ -45,7 +45,7 @@ impl TableSource for PerNodeList {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn put_back<M: Memory, P: Probe>(
         &mut self,
         memory: &M,

@@ -34,7 +34,7 @@ impl PerSlot {
 }
 
 impl TableSource for PerSlot {
-    #[inline]
+    #[inline(always)]
     fn take<M: Memory, P: Probe>(
         &mut self,
         _: &M,
@@ -62,7 +62,7 @@ impl TableSource for PerSlot {
         Ok(table)
     }
 
-    #[inline]
+    #[inline(always)]
     fn put_back<M: Memory, P: Probe>(
         &mut self,
         _: &M,

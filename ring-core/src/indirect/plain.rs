@@ -9,7 +9,7 @@ use core::iter;
 pub struct Direct;
 
 impl TableSource for Direct {
-    #[inline]
+    #[inline(always)]
     fn take<M: Memory, P: Probe>(
         &mut self,
         _: &M,
@@ -19,7 +19,7 @@ impl TableSource for Direct {
     ) -> Result<Option<Table>, Fault> {
         Ok(None)
     }
-    #[inline]
+    #[inline(always)]
     fn put_back<M: Memory, P: Probe>(&mut self, _: &M, _: &mut P, _: Table, _: u16) -> Result<(), Fault> {
         Ok(())
     }
@@ -43,7 +43,7 @@ impl PlainAllocation {
 }
 
 impl TableSource for PlainAllocation {
-    #[inline]
+    #[inline(always)]
     fn take<M: Memory, P: Probe>(
         &mut self,
         _: &M,
@@ -53,7 +53,7 @@ impl TableSource for PlainAllocation {
     ) -> Result<Option<Table>, Fault> {
         Ok(self.arena.allocate_told(elements, probe))
     }
-    #[inline]
+    #[inline(always)]
     fn put_back<M: Memory, P: Probe>(
         &mut self,
         _: &M,

@@ -54,7 +54,7 @@ impl PreChained {
 }
 
 impl TableSource for PreChained {
-    #[inline]
+    #[inline(always)]
     fn take<M: Memory, P: Probe>(
         &mut self,
         memory: &M,
@@ -71,7 +71,7 @@ impl TableSource for PreChained {
         Ok(Some(table))
     }
 
-    #[inline]
+    #[inline(always)]
     fn put_back<M: Memory, P: Probe>(
         &mut self,
         _: &M,

@@ -58,7 +58,7 @@ impl SingleList {
 }
 
 impl TableSource for SingleList {
-    #[inline]
+    #[inline(always)]
     fn take<M: Memory, P: Probe>(
         &mut self,
         memory: &M,
@@ -86,7 +86,7 @@ impl TableSource for SingleList {
         Ok(self.arena.allocate_told(elements.max(self.threshold), probe))
     }
 
-    #[inline]
+    #[inline(always)]
     fn put_back<M: Memory, P: Probe>(
         &mut self,
         memory: &M,

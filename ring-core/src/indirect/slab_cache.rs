@@ -28,7 +28,7 @@ impl SlabCache {
 }
 
 impl TableSource for SlabCache {
-    #[inline]
+    #[inline(always)]
     fn take<M: Memory, P: Probe>(
         &mut self,
         _: &M,
@@ -46,7 +46,7 @@ impl TableSource for SlabCache {
         Ok(self.arena.allocate_told(elements.max(self.entries), probe))
     }
 
-    #[inline]
+    #[inline(always)]
     fn put_back<M: Memory, P: Probe>(
         &mut self,
         _: &M,

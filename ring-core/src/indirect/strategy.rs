@@ -1,9 +1,9 @@
 //! A strategy as a value: in traces, on command lines, in the page.
 
 use super::{
-    AnyTableSource, Direct, InvalidParameter, Limit, ListCache, PerNodeList, PerSlot, PlainAllocation,
-    PreChained, SingleList, SlabCache, TableArena, TableSource, Threshold, TwoDescriptorCache,
-    parameter::check,
+    AnyTableSource, Direct, InvalidParameter, Limit, LineStack, ListCache, PerNodeList, PerSlot,
+    PlainAllocation, PreChained, SingleList, SlabCache, TableArena, TableSource, Threshold,
+    TwoDescriptorCache, parameter::check,
 };
 use core::fmt;
 
@@ -66,6 +66,11 @@ pub enum Strategy<Over> {
     PerNodeList {
         /// The largest buffer, in elements, that takes a cached table.
         threshold: u16,
+    },
+    /// [`LineStack`].
+    LineStack {
+        /// The largest buffer, in elements, that takes ring descriptors while half of them is free.
+        direct: u16,
     },
     /// [`Threshold`].
     Threshold {
@@ -137,6 +142,7 @@ impl From<Unconditional> for TableStrategy {
             Strategy::TwoDescriptorCache => Strategy::TwoDescriptorCache,
             Strategy::PreChained { entries } => Strategy::PreChained { entries },
             Strategy::PerNodeList { threshold } => Strategy::PerNodeList { threshold },
+            Strategy::LineStack { direct } => Strategy::LineStack { direct },
         }
     }
 }
@@ -205,6 +211,7 @@ impl<Over: Level> Level for Strategy<Over> {
             Strategy::SlabCache { entries }
             | Strategy::PerSlot { entries }
             | Strategy::PreChained { entries } => check("entries", entries, 0..=queue_size, size),
+            Strategy::LineStack { direct } => check("direct", direct, 0..=queue_size, size),
             Strategy::Threshold { free, over } => {
                 let default = Threshold::default_free(queue_size);
                 let (most, because) = if default > queue_size {
@@ -224,6 +231,7 @@ impl<Over: Level> Level for Strategy<Over> {
             Strategy::Threshold { over, .. } => over.largest_table(elements),
             _ if elements < 2 => 0,
             Strategy::PlainAllocation => elements,
+            Strategy::LineStack { .. } => elements.max(LineStack::entries(elements)),
             Strategy::TwoDescriptorCache => elements.max(TwoDescriptorCache::ENTRIES),
             Strategy::ListCache { threshold: entries }
             | Strategy::SingleList { threshold: entries, .. }
@@ -249,6 +257,7 @@ impl<Over: Level> Level for Strategy<Over> {
             Strategy::PerNodeList { threshold } => {
                 visitor.visit(move |arena| PerNodeList::new(arena, threshold))
             }
+            Strategy::LineStack { direct } => visitor.visit(move |arena| LineStack::new(arena, direct)),
             Strategy::Threshold { free, over } => over.visit(Behind { free, visitor }),
         }
     }
@@ -273,6 +282,7 @@ impl<Over: Level> Level for Strategy<Over> {
             Strategy::PerNodeList { threshold } => {
                 write!(f, "list cache per NUMA node, threshold {threshold}")
             }
+            Strategy::LineStack { direct } => write!(f, "line stacks, direct up to {direct} elements"),
             Strategy::Threshold { free, over } => {
                 over.name(f)?;
                 write!(f, ", below {free} free descriptors")

@@ -44,7 +44,7 @@ impl Threshold<()> {
 }
 
 impl<S: TableSource> TableSource for Threshold<S> {
-    #[inline]
+    #[inline(always)]
     fn take<M: Memory, P: Probe>(
         &mut self,
         memory: &M,
@@ -58,7 +58,7 @@ impl<S: TableSource> TableSource for Threshold<S> {
         }
         self.source.take(memory, probe, elements, ring)
     }
-    #[inline]
+    #[inline(always)]
     fn put_back<M: Memory, P: Probe>(
         &mut self,
         memory: &M,

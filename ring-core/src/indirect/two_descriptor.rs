@@ -23,7 +23,7 @@ impl TwoDescriptorCache {
 }
 
 impl TableSource for TwoDescriptorCache {
-    #[inline]
+    #[inline(always)]
     fn take<M: Memory, P: Probe>(
         &mut self,
         memory: &M,
@@ -33,7 +33,7 @@ impl TableSource for TwoDescriptorCache {
     ) -> Result<Option<Table>, Fault> {
         self.cache.take(memory, probe, elements, ring)
     }
-    #[inline]
+    #[inline(always)]
     fn put_back<M: Memory, P: Probe>(
         &mut self,
         memory: &M,

@@ -23,7 +23,9 @@ fn after(strategy: Unconditional) -> Option<Unconditional> {
             Strategy::PreChained { entries: PreChained::LARGE }
         }
         Strategy::PreChained { .. } => Strategy::PerNodeList { threshold: 4 },
-        Strategy::PerNodeList { .. } => return None,
+        Strategy::PerNodeList { .. } => Strategy::LineStack { direct: 0 },
+        Strategy::LineStack { direct: 0 } => Strategy::LineStack { direct: 3 },
+        Strategy::LineStack { .. } => return None,
     })
 }
 
@@ -57,16 +59,18 @@ fn fitting(strategy: Unconditional, queue_size: u16) -> Unconditional {
         Strategy::PerSlot { entries } => Strategy::PerSlot { entries: least(entries) },
         Strategy::PreChained { entries } => Strategy::PreChained { entries: least(entries) },
         Strategy::PerNodeList { threshold } => Strategy::PerNodeList { threshold: least(threshold) },
+        Strategy::LineStack { direct } => Strategy::LineStack { direct: least(direct) },
         Strategy::Direct | Strategy::PlainAllocation | Strategy::TwoDescriptorCache => strategy,
     }
 }
 
 /// Whether a buffer takes a table, by what each strategy says of itself.
-pub(crate) fn goes_indirect(strategy: TableStrategy, elements: u16, free: u16) -> bool {
+pub(crate) fn goes_indirect(strategy: TableStrategy, elements: u16, free: u16, size: u16) -> bool {
     match strategy {
+        Strategy::LineStack { direct } if elements <= direct => elements > 1 && free < size / 2 + elements,
         Strategy::Direct => false,
         Strategy::Threshold { free: threshold, over } => {
-            (free < threshold || elements > free) && goes_indirect(over.into(), elements, free)
+            (free < threshold || elements > free) && goes_indirect(over.into(), elements, free, size)
         }
         _ => elements > 1,
     }
