@@ -9,8 +9,8 @@ use vm_memory::{
 /// A `GuestMemory` of the crate `vm-memory` as [`Memory`]: behind a reference, an `Rc`, an `Arc`, or the guard that a
 /// `GuestAddressSpace` gives.
 ///
-/// Every access is an atomic of its width with the ordering that the ring asked for, and is entered into the dirty
-/// bitmap, if there is one. Holes between regions are not memory. The two halves of a descriptor may lie in two
+/// Every access is an atomic of its width with the ordering that the ring asked for, is entered into the dirty bitmap, if
+/// there is one, and asks an IOMMU, if there is one, for no more than it needs. Holes between regions are not memory. The two halves of a descriptor may lie in two
 /// adjacent regions, the bytes of one half may not.
 ///
 /// Each access looks its region up. Where a queue lies in one region that is never unmapped, `SharedMemory` on its host
@@ -110,11 +110,14 @@ impl<D: Deref<Target: GuestMemory>> VmMemory<D> {
     }
 }
 
-/// The error for an access of `length` bytes, which is returned at once if it is not aligned to its values.
+/// The error for an access of `length` bytes, which is returned at once if it is not aligned to its values, or reaches past
+/// the last address, which no peer's number may lead vm-memory to compute.
 #[inline]
 fn aligned<T>(address: u64, length: usize) -> Result<OutOfRange, OutOfRange> {
     let outside = OutOfRange { address, length: length as u64 };
-    if address.is_multiple_of(size_of::<T>() as u64) { Ok(outside) } else { Err(outside) }
+    let possible =
+        address.is_multiple_of(size_of::<T>() as u64) && address.checked_add(outside.length).is_some();
+    if possible { Ok(outside) } else { Err(outside) }
 }
 
 impl<D: Deref<Target: GuestMemory>> Memory for VmMemory<D> {
@@ -128,8 +131,10 @@ impl<D: Deref<Target: GuestMemory>> Memory for VmMemory<D> {
     fn check_words(&self, address: u64, count: u64) -> Result<(), OutOfRange> {
         let outside = OutOfRange { address, length: count.saturating_mul(8) };
         let length = usize::try_from(outside.length).map_err(|_| outside)?;
-        let inside = self.0.check_range(GuestAddress(address), length, Permissions::ReadWrite);
-        if address.is_multiple_of(8) && inside { Ok(()) } else { Err(outside) }
+        let outside = aligned::<u64>(address, length)?;
+        // Behind an IOMMU a side may be allowed to read and no more; each access asks for what it needs.
+        let inside = self.0.check_range(GuestAddress(address), length, Permissions::Read);
+        if inside { Ok(()) } else { Err(outside) }
     }
     #[inline]
     fn load_u16(&self, address: u64, ordering: Ordering) -> Result<u16, OutOfRange> {
