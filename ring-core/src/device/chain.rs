@@ -7,7 +7,7 @@ use crate::{
     spec::{DESCRIPTOR_SIZE, MAXIMUM_CHAIN_BYTES, Rule, descriptor_flag},
 };
 use alloc::vec::Vec;
-use core::{fmt, num::NonZeroU16, slice};
+use core::fmt;
 
 /// One buffer taken from the ring, its elements checked. Reused from call to call: it allocates once, with room for as
 /// many elements as the queue has descriptors, which no buffer exceeds.
@@ -78,13 +78,14 @@ pub(super) struct Walked {
     /// Bytes of the writable elements.
     pub(super) writable_bytes: u64,
     /// Ring descriptors.
-    pub(super) descriptors: NonZeroU16,
+    pub(super) descriptors: u16,
 }
 
 /// A chain being read: every check of its elements that does not depend on the format.
 pub(super) struct Walk<'a> {
-    // Where the next elements go. That it runs out bounds every walk.
-    room: slice::IterMut<'a, Segment>,
+    // Where the elements go. That it runs out bounds every walk.
+    room: &'a mut [Segment],
+    count: usize,
     // Bytes of the elements of one kind: readable ones, then writable ones.
     bytes: u64,
     /// WRITE once a writable element was seen: what elements' flags are expected to have from there on.
@@ -105,47 +106,47 @@ impl<'a> Walk<'a> {
         if segments.len() != queue_size as usize {
             make_room(segments, queue_size);
         }
-        let room = segments.iter_mut();
-        Walk { room, bytes: 0, write: 0, readable_bytes: 0, table, readable, elements }
+        Walk { room: segments, count: 0, bytes: 0, write: 0, readable_bytes: 0, table, readable, elements }
     }
 
-    /// Elements there is room for.
+    /// Elements so far.
     #[inline(always)]
-    pub(super) fn left(&self) -> usize {
-        self.room.len()
+    pub(super) fn count(&self) -> usize {
+        self.count
     }
 
     /// Adds an element whose flags have WRITE as expected; `false` if there is no room for it.
     #[inline(always)]
     pub(super) fn element(&mut self, segment: Segment) -> bool {
-        let Some(place) = self.room.next() else { return false };
+        let Some(place) = self.room.get_mut(self.count) else { return false };
         *place = segment;
+        self.count += 1;
         self.bytes += segment.length as u64;
         true
     }
 
     /// An element whose flags do not have WRITE as expected: the first writable one, or one out of order.
     #[inline(always)]
-    pub(super) fn turn(
-        &mut self,
-        place: impl Fn() -> Place,
-        flags: u16,
-        queue_size: u16,
-    ) -> Result<(), Fault> {
+    pub(super) fn turn(&mut self, place: impl Fn() -> Place, flags: u16) -> Result<(), Fault> {
         if self.write != 0 {
             return Err(not_writable(place(), flags));
         }
         self.write = descriptor_flag::WRITE;
-        *self.readable = queue_size as usize - self.left();
+        *self.readable = self.count;
         self.readable_bytes = core::mem::take(&mut self.bytes);
         Ok(())
     }
 
     /// The elements stand in a table of `length` bytes. Returns its entries.
     #[inline(always)]
-    pub(super) fn enter_table(&mut self, place: Place, address: u64, length: u32) -> Result<u32, Fault> {
+    pub(super) fn enter_table(
+        &mut self,
+        place: impl Fn() -> Place,
+        address: u64,
+        length: u32,
+    ) -> Result<u32, Fault> {
         if length == 0 || !length.is_multiple_of(DESCRIPTOR_SIZE) {
-            return Err(no_table(place, length));
+            return Err(no_table(place(), length));
         }
         let entries = length / DESCRIPTOR_SIZE;
         *self.table = Some(Table { address, entries: entries.min(u16::MAX as u32) as u16 });
@@ -154,25 +155,15 @@ impl<'a> Walk<'a> {
 
     /// The last element was added. `descriptors` of the ring were walked if they are not as many as the elements.
     #[inline(always)]
-    pub(super) fn finish(
-        self,
-        place: impl Fn() -> Place,
-        queue_size: u16,
-        descriptors: Option<NonZeroU16>,
-    ) -> Result<Walked, Fault> {
+    pub(super) fn finish(self, place: impl Fn() -> Place, descriptors: Option<u16>) -> Result<Walked, Fault> {
         let bytes = self.bytes + self.readable_bytes;
         if bytes > MAXIMUM_CHAIN_BYTES {
             return Err(too_many_bytes(place(), bytes));
         }
-        let elements = queue_size as usize - self.left();
-        *self.elements = elements;
-        let descriptors = match descriptors {
-            Some(descriptors) => descriptors,
-            // At least the one that was just added.
-            None => NonZeroU16::new(elements as u16).unwrap_or(NonZeroU16::MIN),
-        };
+        *self.elements = self.count;
+        let descriptors = descriptors.unwrap_or(self.count as u16);
         if self.write == 0 {
-            *self.readable = elements;
+            *self.readable = self.count;
             return Ok(Walked { writable_bytes: 0, descriptors });
         }
         Ok(Walked { writable_bytes: self.bytes, descriptors })

@@ -16,7 +16,6 @@ use crate::{
         packed::{self, Cell, Descriptor, Position, descriptor_flag},
     },
 };
-use core::num::NonZeroU16;
 
 /// What the device knows that the driver cannot see, for those who draw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,15 +135,15 @@ impl PackedDevice {
                     if free - left > 1 || flags & descriptor_flag::NEXT != 0 {
                         return Err(table_not_alone(place(), flags));
                     }
-                    break walk_table(memory, walk, place(), descriptor, size)?;
+                    break walk_table(memory, walk, place, descriptor, size)?;
                 }
-                walk.turn(place, flags, size)?;
+                walk.turn(place, flags)?;
             }
             if !walk.element(Segment { address: descriptor.address, length: descriptor.length }) {
                 return Err(too_many_elements(place(), size));
             }
             if flags & descriptor_flag::NEXT == 0 {
-                break walk.finish(place, size, None)?;
+                break walk.finish(place, None)?;
             }
             position = position.advance(1, size);
             let Some(words) = ring.load(position.index.into()) else {
@@ -212,11 +211,11 @@ impl PackedDevice {
 
 /// The elements of an indirect table: every entry of it, in order. Flags other than WRITE are reserved there and ignored
 /// (2.8.7), but one that says INDIRECT is no element.
-#[inline(never)]
+#[inline(always)]
 fn walk_table<M: Memory>(
     memory: &M,
     mut walk: Walk<'_>,
-    place: Place,
+    place: impl Fn() -> Place,
     descriptor: Descriptor,
     queue_size: u16,
 ) -> Result<Walked, Fault> {
@@ -232,7 +231,7 @@ fn walk_table<M: Memory>(
             if flags & descriptor_flag::INDIRECT != 0 {
                 return Err(nested(address, entry, flags));
             }
-            walk.turn(place, flags, queue_size)?;
+            walk.turn(place, flags)?;
         }
         // Ended by the queue size at the latest, so `entry` does not run over.
         if !walk.element(Segment { address: descriptor.address, length: descriptor.length }) {
@@ -240,7 +239,7 @@ fn walk_table<M: Memory>(
         }
         entry += 1;
     }
-    walk.finish(|| Place::Table { address, entry: entry - 1 }, queue_size, Some(NonZeroU16::MIN))
+    walk.finish(|| Place::Table { address, entry: entry - 1 }, Some(1))
 }
 
 /// A descriptor that cannot be reached, though the ring was found to lie in memory.
@@ -304,7 +303,7 @@ impl Device for PackedDevice {
         length: u32,
     ) -> Result<(), Fault> {
         self.buffers.check_broken()?;
-        let descriptors = self.buffers.remove(head, length)?.descriptors.get();
+        let descriptors = self.buffers.remove(head, length)?;
         let written = self.write_used(memory, head, length, descriptors);
         written.map_err(|fault| self.buffers.break_for(fault))?;
         probe.event(Event::Completed { head, length });

@@ -16,7 +16,6 @@ use crate::{
         split::{Cell, available_flag, slot, used_flag},
     },
 };
-use core::num::NonZeroU16;
 
 /// What the device knows that the driver cannot see, for those who draw it. Indices run freely modulo 2^16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,16 +135,16 @@ impl SplitDevice {
                         return Err(indirect_and_next(slot, flags));
                     }
                     // WRITE here means nothing (2.7.5.3.2).
-                    break walk_table(memory, walk, place(), descriptor, size, in_order)?;
+                    break walk_table(memory, walk, place, descriptor, size, in_order)?;
                 }
-                walk.turn(place, flags, size)?;
+                walk.turn(place, flags)?;
             }
             // A chain of more descriptors than there are comes back to one of them.
             if !walk.element(Segment { address: descriptor.address, length: descriptor.length }) {
                 return Err(looped(place(), slot));
             }
             if flags & descriptor_flag::NEXT == 0 {
-                break walk.finish(place, size, None)?;
+                break walk.finish(place, None)?;
             }
             if descriptor.next >= size {
                 return Err(next_outside(place(), descriptor.next));
@@ -184,18 +183,17 @@ impl SplitDevice {
 }
 
 /// The elements of an indirect table, from its first entry along `next`.
-#[inline(never)]
+#[inline(always)]
 fn walk_table<M: Memory>(
     memory: &M,
     mut walk: Walk<'_>,
-    place: Place,
+    place: impl Fn() -> Place,
     descriptor: Descriptor,
     queue_size: u16,
     in_order: bool,
 ) -> Result<Walked, Fault> {
     let address = descriptor.address;
-    let room = walk.left();
-    let descriptors = NonZeroU16::MIN.saturating_add(queue_size - room as u16);
+    let before = walk.count();
     let entries = walk.enter_table(place, address, descriptor.length)?;
     let table = memory.descriptors(address, entries)?;
     let mut entry = 0_u16;
@@ -208,18 +206,18 @@ fn walk_table<M: Memory>(
             if flags & descriptor_flag::INDIRECT != 0 {
                 return Err(nested(address, entry, flags));
             }
-            walk.turn(place, flags, queue_size)?;
+            walk.turn(place, flags)?;
         }
         if !walk.element(Segment { address: descriptor.address, length: descriptor.length }) {
             // More elements than the table has entries come back to one of them; otherwise the queue size ends the walk.
-            return Err(if entries as usize > room {
+            return Err(if entries as usize > queue_size as usize - before {
                 too_many_elements(place(), queue_size)
             } else {
                 looped(place(), entry)
             });
         }
         if flags & descriptor_flag::NEXT == 0 {
-            return walk.finish(place, queue_size, Some(descriptors));
+            return walk.finish(place, Some(before as u16 + 1));
         }
         if descriptor.next as u32 >= entries {
             return Err(next_outside(place(), descriptor.next));

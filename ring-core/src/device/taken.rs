@@ -8,7 +8,6 @@ use crate::{
     spec::{Rule, feature},
 };
 use alloc::{vec, vec::Vec};
-use core::num::NonZeroU16;
 
 /// A buffer that was taken and is not yet used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,25 +15,38 @@ pub struct Taken {
     /// Bytes the device may write into it, as far as a used length can say: at most 2^32 - 1.
     pub writable_bytes: u32,
     /// Ring descriptors it holds.
-    pub descriptors: NonZeroU16,
+    pub descriptors: u16,
     /// The buffer's number: buffers are counted as they are taken, from the start index on, modulo 2^16.
     pub number: u16,
 }
 
-/// What an id stands for.
+/// What an id stands for, as little as makes one store.
 #[derive(Clone, Copy, Debug)]
-enum Slot {
-    Free,
-    Taken(Taken),
-    /// Used, and not yet published.
-    Used,
+struct Entry {
+    writable_bytes: u32,
+    number: u16,
+    // Ring descriptors; FREE if no buffer has the id, USED if its buffer was used and that is not published.
+    descriptors: u16,
+}
+
+const FREE: u16 = 0;
+/// No buffer has that many descriptors.
+const USED: u16 = u16::MAX;
+const FREE_ENTRY: Entry = Entry { writable_bytes: 0, number: 0, descriptors: FREE };
+
+impl Entry {
+    #[inline(always)]
+    fn is_taken(&self) -> bool {
+        // Wrapping, FREE becomes the largest of all, and USED the next.
+        self.descriptors.wrapping_sub(1) < USED - 1
+    }
 }
 
 /// Buffers by id, and where the device stands. The counters are numbers of buffers.
 #[derive(Clone, Debug)]
 pub(super) struct TakenBuffers {
     pub(super) in_order: bool,
-    by_id: Vec<Slot>,
+    by_id: Vec<Entry>,
     order: Order,
     // Ids that were used, but not visibly for the driver: until then it must not give them to another buffer.
     unpublished: Vec<u16>,
@@ -53,7 +65,7 @@ pub(super) enum Popped {
 
 /// Room for a buffer under an id that none has.
 pub(super) struct NewId<'a> {
-    place: &'a mut Slot,
+    place: &'a mut Entry,
     order: &'a mut Order,
     popped: &'a mut u16,
     in_order: bool,
@@ -66,7 +78,7 @@ impl NewId<'_> {
     pub(super) fn insert(self, Walked { writable_bytes, descriptors }: Walked) {
         // Exactly 2^32 is one more than a length can say.
         let writable_bytes = (writable_bytes - (writable_bytes >> 32)) as u32;
-        *self.place = Slot::Taken(Taken { writable_bytes, descriptors, number: *self.popped });
+        *self.place = Entry { writable_bytes, descriptors, number: *self.popped };
         if self.in_order {
             self.order.set(*self.popped, self.id);
         }
@@ -80,7 +92,7 @@ impl TakenBuffers {
         let in_order = config.features.contains(feature::IN_ORDER);
         TakenBuffers {
             in_order,
-            by_id: vec![Slot::Free; size.into()],
+            by_id: vec![FREE_ENTRY; size.into()],
             order: Order::new(size, in_order),
             unpublished: Vec::with_capacity(size.into()),
             popped: config.start_index,
@@ -93,27 +105,29 @@ impl TakenBuffers {
     /// Room under this id, if a buffer may have it: it is below the queue size, and the driver has it back, if any had it.
     #[inline(always)]
     pub(super) fn new_id(&mut self, id: u16) -> Option<NewId<'_>> {
-        let place = self.by_id.get_mut(id as usize).filter(|slot| matches!(slot, Slot::Free))?;
+        let place = self.by_id.get_mut(id as usize).filter(|entry| entry.descriptors == FREE)?;
         let TakenBuffers { order, popped, in_order, .. } = self;
         Some(NewId { place, order, popped, in_order: *in_order, id })
     }
 
-    /// Whether the caller may use this buffer now, with this length; then it is no longer taken.
+    /// Whether the caller may use this buffer now, with this length; then it is no longer taken. Returns its ring
+    /// descriptors.
     #[inline(always)]
-    pub(super) fn remove(&mut self, id: u16, length: u32) -> Result<Taken, Fault> {
+    pub(super) fn remove(&mut self, id: u16, length: u32) -> Result<u16, Fault> {
         let in_order = self.in_order.then_some(self.used);
-        let Some(place) = self.by_id.get_mut(id as usize) else { return Err(not_taken(id)) };
-        let Slot::Taken(taken) = *place else { return Err(not_taken(id)) };
-        if length > taken.writable_bytes {
+        let place = self.by_id.get_mut(id as usize).filter(|entry| entry.is_taken());
+        let Some(place) = place else { return Err(not_taken(id)) };
+        let Entry { writable_bytes, number, descriptors } = *place;
+        if length > writable_bytes {
             return Err(too_long(length));
         }
-        if in_order.is_some_and(|next| next != taken.number) {
+        if in_order.is_some_and(|next| next != number) {
             return Err(refused(Rule::InOrder, id, "the buffer that was taken first"));
         }
-        *place = Slot::Used;
+        place.descriptors = USED;
         self.unpublished.push(id);
         self.used = self.used.wrapping_add(1);
-        Ok(taken)
+        Ok(descriptors)
     }
 
     /// With `IN_ORDER`: every buffer from the one taken first up to this one is used. Returns their ring descriptors.
@@ -122,17 +136,16 @@ impl TakenBuffers {
             let expected = "a single buffer, since IN_ORDER was not negotiated";
             return Err(refused(Rule::InOrder, id, expected));
         }
-        let Some(Slot::Taken(last)) = self.by_id.get(id as usize).copied() else { return Err(not_taken(id)) };
+        let last = self.by_id.get(id as usize).filter(|entry| entry.is_taken());
+        let Some(last) = last else { return Err(not_taken(id)) };
         if length > last.writable_bytes {
             return Err(too_long(length));
         }
         let mut descriptors = 0;
         loop {
             let first = self.order.get(self.used).unwrap_or(id);
-            if let Some(place) = self.by_id.get_mut(first as usize)
-                && let Slot::Taken(taken) = core::mem::replace(place, Slot::Used)
-            {
-                descriptors += taken.descriptors.get();
+            if let Some(place) = self.by_id.get_mut(first as usize).filter(|entry| entry.is_taken()) {
+                descriptors += core::mem::replace(&mut place.descriptors, USED);
                 self.unpublished.push(first);
             }
             self.used = self.used.wrapping_add(1);
@@ -147,22 +160,22 @@ impl TakenBuffers {
     pub(super) fn publish(&mut self) {
         for id in self.unpublished.drain(..) {
             if let Some(place) = self.by_id.get_mut(id as usize) {
-                *place = Slot::Free;
+                place.descriptors = FREE;
             }
         }
         self.published = self.used;
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (u16, Taken)> {
-        self.by_id.iter().enumerate().filter_map(|(id, slot)| match slot {
-            Slot::Taken(taken) => Some((id as u16, *taken)),
-            _ => None,
+        self.by_id.iter().enumerate().filter(|(_, entry)| entry.is_taken()).map(|(id, entry)| {
+            let Entry { writable_bytes, number, descriptors } = *entry;
+            (id as u16, Taken { writable_bytes, descriptors, number })
         })
     }
 
     /// Back to the beginning.
     pub(super) fn restart(&mut self) {
-        self.by_id.fill(Slot::Free);
+        self.by_id.fill(FREE_ENTRY);
         self.unpublished.clear();
         (self.popped, self.used, self.published) = (0, 0, 0);
         self.broken = None;
