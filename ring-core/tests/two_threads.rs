@@ -3,6 +3,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests")]
 
+#[path = "common/pages.rs"]
+mod pages;
+
+use pages::Pages;
 use ring_core::{
     QueueConfig, Segment,
     device::{Chain, Device, PackedDevice, SplitDevice},
@@ -13,8 +17,6 @@ use ring_core::{
     spec::{Features, Layout, feature},
 };
 use std::{
-    alloc::{Layout as AllocLayout, alloc_zeroed, dealloc},
-    ptr::NonNull,
     sync::{
         Condvar, Mutex,
         atomic::{AtomicBool, Ordering},
@@ -49,36 +51,15 @@ impl Bell {
     }
 }
 
-/// Zeroed memory, freed when everything on it is gone.
-struct Pages(NonNull<u8>);
-
-impl Pages {
-    fn layout() -> AllocLayout {
-        AllocLayout::from_size_align(LENGTH, 4096).unwrap()
-    }
-
-    fn new() -> Self {
-        // SAFETY: the size is not zero.
-        Pages(NonNull::new(unsafe { alloc_zeroed(Self::layout()) }).unwrap())
-    }
-}
-
-impl Drop for Pages {
-    fn drop(&mut self) {
-        // SAFETY: allocated in `new` with the same layout.
-        unsafe { dealloc(self.0.as_ptr(), Self::layout()) }
-    }
-}
-
 fn buffer(token: u64) -> (Vec<Segment>, Vec<Segment>) {
     let segment = |index: u64| Segment { address: token << 8 | index, length: 1 + (token % 100) as u32 };
     ((0..1 + token % 3).map(segment).collect(), (3..3 + token % 2).map(segment).collect())
 }
 
 fn exchange(mut driver: impl Driver + Send, mut device: impl Device + Send, in_order: bool) {
-    let pages = Pages::new();
+    let pages = Pages::new(LENGTH);
     // SAFETY: the pages outlive both threads and are reached through this only.
-    let memory = unsafe { SharedMemory::new(pages.0, 0, LENGTH) };
+    let memory = unsafe { SharedMemory::new(pages.pointer(), 0, LENGTH) };
     let (to_device, to_driver, done) = (Bell::default(), Bell::default(), AtomicBool::new(false));
     std::thread::scope(|scope| {
         scope.spawn(|| {

@@ -13,6 +13,9 @@ pub(crate) const MAXIMUM_BLOCK: usize = 256 * 1024;
 /// The most a reader unpacks: a full block and one buffer of 32768 elements.
 const LARGEST_UNPACKED: usize = MAXIMUM_BLOCK + 1024 * 1024;
 
+/// Bytes that one byte of an LZ4 block stands for at most: each more of a match's length stands for 255.
+const LZ4_LARGEST_RATIO: u64 = 255;
+
 pub(super) const BLOCK_MARK: [u8; 4] = *b"VQBK";
 pub(super) const BLOCK_HEAD: usize = 28;
 
@@ -90,8 +93,14 @@ impl Block {
         if queue as usize >= queues {
             return Err(damaged(format!("it belongs to queue {queue}, and the header has {queues} queues")));
         }
-        if unpacked as usize > LARGEST_UNPACKED || records > unpacked {
-            return Err(damaged(format!("{records} records in {unpacked} bytes cannot be")));
+        // A few bytes must not make a reader allocate for many that they cannot hold.
+        if records > RECORDS_PER_BLOCK
+            || unpacked as usize > LARGEST_UNPACKED
+            || unpacked as u64 > packed as u64 * LZ4_LARGEST_RATIO
+            || records > unpacked
+        {
+            let reason = format!("{records} records in {unpacked} bytes, {packed} when packed, cannot be");
+            return Err(damaged(reason));
         }
         let block = Block { queue, first_call: 0, records, offset: offset as u64, unpacked, packed };
         Ok(Next::Block(block, offset + BLOCK_HEAD + packed as usize))
@@ -124,5 +133,35 @@ impl Block {
             return Err(damaged(format!("{} bytes are left behind its last record", rest.len())));
         }
         Ok(records)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(bytes: &[u8]) -> String {
+        match Block::parse(bytes, 0, 1, 0) {
+            Err(error) => error.to_string(),
+            Ok(_) => panic!("a block was taken that cannot be"),
+        }
+    }
+
+    #[test]
+    fn a_block_cannot_ask_its_reader_for_more_than_it_holds() {
+        let mut block = Vec::new();
+        pack_block(0, RECORDS_PER_BLOCK, &[0; 8192], &mut block);
+        assert!(matches!(Block::parse(&block, 0, 1, 0), Ok(Next::Block(..))));
+        block.clear();
+        pack_block(0, RECORDS_PER_BLOCK + 1, &[0; 8192], &mut block);
+        assert!(refused(&block).contains("4097 records in 8192 bytes"), "{}", refused(&block));
+        // Few bytes that say they were many.
+        block.truncate(BLOCK_HEAD + 4);
+        block[8..12].copy_from_slice(&1_u32.to_le_bytes());
+        block[12..16].copy_from_slice(&1021_u32.to_le_bytes());
+        block[16..20].copy_from_slice(&4_u32.to_le_bytes());
+        let checksum = checksum(&block[..20], &block[BLOCK_HEAD..]);
+        block[20..BLOCK_HEAD].copy_from_slice(&checksum.to_le_bytes());
+        assert!(refused(&block).contains("1 records in 1021 bytes, 4 when packed"), "{}", refused(&block));
     }
 }

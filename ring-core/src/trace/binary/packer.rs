@@ -8,6 +8,9 @@ use super::{
 use crate::trace::Record;
 use alloc::vec::Vec;
 
+/// Bytes of room that come with a queue's first record.
+const SMALLEST_BUFFER: usize = 4096;
+
 /// Collects the records of one queue into a block.
 #[derive(Debug)]
 pub(crate) struct Packer {
@@ -39,9 +42,9 @@ impl Packer {
             loop {
                 match postcard::to_slice(coded, unpacked.get_mut(used..).unwrap_or_default()) {
                     Ok(written) => break used + written.len(),
-                    // Only a full buffer stops postcard from writing these types.
-                    // Twice the size at which a block is full, so that a record practically always fits at once.
-                    Err(_) => unpacked.resize((unpacked.len() * 2).max(2 * MAXIMUM_BLOCK), 0),
+                    // Only a full buffer stops postcard from writing these types. It grows with what is written, for a
+                    // header may name many queues that have few records each.
+                    Err(_) => unpacked.resize((unpacked.len() * 2).max(SMALLEST_BUFFER), 0),
                 }
             }
         });
