@@ -120,6 +120,17 @@ impl Invocation {
         Ok(Outcome { status, output })
     }
 
+    /// Runs with only progress shown, and returns the output. That the program failed is no error here.
+    pub(crate) fn run_watched(mut self, progress: &mut Progress) -> Result<Outcome> {
+        let mut output = String::new();
+        let status = self.follow(progress, |progress, line| {
+            progress.line(line.trim_start());
+            output.push_str(line);
+            output.push('\n');
+        })?;
+        Ok(Outcome { status, output })
+    }
+
     /// Runs with the terminal handed over, until it ends.
     pub(crate) fn run_in_terminal(mut self) -> Result<()> {
         let status = self.command.status().with_context(|| self.cannot_start())?;

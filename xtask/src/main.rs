@@ -1,5 +1,6 @@
 //! Everything a developer or a machine does with this tree: `cargo xtask --help`.
 
+mod assure;
 mod check;
 mod command;
 mod debian;
@@ -39,6 +40,8 @@ enum Task {
     Check,
     /// Runs all checks and tests, in the browser too, and counts them.
     Test,
+    /// Runs the evidence that takes long, and says what held.
+    Assure(assure::Options),
     /// Records the run that ships with the page anew, from QEMU.
     Record(record::Options),
     /// Takes pictures of the built page in both sizes and both colour schemes.
@@ -62,6 +65,7 @@ fn run(task: Task) -> Result<()> {
         Task::Serve(options) => serve::run(&project, &options),
         Task::Check => check::run(&project),
         Task::Test => test::run(&project),
+        Task::Assure(options) => assure::run(&project, &options),
         Task::Record(options) => record::run(&project, &options),
         Task::Screenshot(options) => screenshot::run(&project, &options),
     }

@@ -13,6 +13,8 @@ pub(crate) struct Versions {
     /// npm's number, such as `132.0.0`; the tools themselves say `version_132`.
     pub(crate) binaryen: String,
     pub(crate) plotly_js: String,
+    pub(crate) cargo_fuzz: String,
+    pub(crate) cargo_mutants: String,
 }
 
 impl Versions {
@@ -30,6 +32,8 @@ impl Versions {
             wasm_pack: tool("wasm-pack")?,
             binaryen: tool("binaryen")?,
             plotly_js: tool("plotly-js")?,
+            cargo_fuzz: tool("cargo-fuzz")?,
+            cargo_mutants: tool("cargo-mutants")?,
         })
     }
 

@@ -17,6 +17,8 @@ pub(super) struct CargoTool<'a> {
     /// The program that tells its version, then those that come with it.
     programs: &'static [&'static str],
     arguments: &'static [&'static str],
+    /// What makes the first program tell its version.
+    question: &'static [&'static str],
     purpose: &'static str,
     duration: &'static str,
 }
@@ -29,6 +31,7 @@ pub(super) fn wasm_bindgen(project: &Project) -> CargoTool<'_> {
         version: &project.versions.wasm_bindgen,
         programs: &["wasm-bindgen", "wasm-bindgen-test-runner"],
         arguments: &["--no-default-features"],
+        question: &["--version"],
         purpose: "makes the JavaScript that loads the page's WebAssembly, and runs its tests",
         duration: "3 to 5 min: compiled once",
     }
@@ -43,6 +46,7 @@ pub(super) fn trunk(project: &Project) -> CargoTool<'_> {
         programs: &["trunk"],
         // Its manifest asks for a newer compiler than it needs.
         arguments: &["--no-default-features", "--features", "rustls", "--ignore-rust-version"],
+        question: &["--version"],
         purpose: "builds the page and serves it",
         duration: "8 to 10 min: compiled once",
     }
@@ -56,7 +60,36 @@ pub(super) fn wasm_pack(project: &Project) -> CargoTool<'_> {
         version: &project.versions.wasm_pack,
         programs: &["wasm-pack"],
         arguments: &[],
+        question: &["--version"],
         purpose: "runs the page's tests in a browser",
+        duration: "2 to 3 min: compiled once",
+    }
+}
+
+/// Builds and runs the fuzz targets.
+pub(super) fn cargo_fuzz(project: &Project) -> CargoTool<'_> {
+    CargoTool {
+        project,
+        package: "cargo-fuzz",
+        version: &project.versions.cargo_fuzz,
+        programs: &["cargo-fuzz"],
+        arguments: &[],
+        question: &["--version"],
+        purpose: "builds and runs the fuzz targets",
+        duration: "1 to 2 min: compiled once",
+    }
+}
+
+/// Plants faults in code and looks whether tests notice.
+pub(super) fn cargo_mutants(project: &Project) -> CargoTool<'_> {
+    CargoTool {
+        project,
+        package: "cargo-mutants",
+        version: &project.versions.cargo_mutants,
+        programs: &["cargo-mutants"],
+        arguments: &[],
+        question: &["mutants", "--version"],
+        purpose: "plants faults in code and looks whether tests notice",
         duration: "2 to 3 min: compiled once",
     }
 }
@@ -121,7 +154,7 @@ impl Step for CargoTool<'_> {
         }
         let Some(first) = self.programs.first() else { return Ok(None) };
         // A program that cannot tell its version is as good as missing: it is installed anew.
-        let answer = self.project.command(first).arguments(["--version"]).answer().unwrap_or_default();
+        let answer = self.project.command(first).arguments(self.question).answer().unwrap_or_default();
         let fits = answer.split_whitespace().nth(1) == Some(self.version);
         Ok(fits.then(|| places.join(", ")))
     }

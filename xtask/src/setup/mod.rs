@@ -74,6 +74,21 @@ pub(crate) fn for_recording(project: &Project) -> Result<()> {
     run(project, &steps, Listing::OnlyMissing)
 }
 
+/// Sets up what the parts of `cargo xtask assure` need.
+pub(crate) fn for_assurance(project: &Project, fuzz: bool, mutants: bool, qemu: bool) -> Result<()> {
+    let mut steps: Vec<Box<dyn Step + '_>> = Vec::new();
+    if fuzz {
+        steps.push(Box::new(cargo_tool::cargo_fuzz(project)));
+    }
+    if mutants {
+        steps.push(Box::new(cargo_tool::cargo_mutants(project)));
+    }
+    if qemu {
+        steps.push(Box::new(qemu::Qemu { project }));
+    }
+    run(project, &steps, Listing::OnlyMissing)
+}
+
 fn to_build_the_page(project: &Project) -> Vec<Box<dyn Step + '_>> {
     vec![
         Box::new(wasm_target::WasmTarget { project }),

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: sets up what is missing, then runs every check and every test and counts them.
 
 mod report;
-mod summary;
+pub(crate) mod summary;
 
 use std::path::Path;
 use std::time::Instant;
