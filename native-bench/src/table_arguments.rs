@@ -59,7 +59,7 @@ pub(crate) struct TableArguments {
     limit_bytes: Option<u32>,
 
     /// The largest buffer, in elements, that takes ring descriptors with `lines`; up to the queue size [default: as many as
-    /// are cheaper than a table: 16 in split rings, 2 in packed ones].
+    /// are cheaper than a table: 8 in split rings, 2 in packed ones].
     #[arg(long, value_name = "N")]
     direct: Option<u16>,
 

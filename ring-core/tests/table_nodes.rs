@@ -4,9 +4,12 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 use ring_core::{
+    QueueConfig, Segment,
+    driver::{Driver, PackedDriver, SplitDriver},
     indirect::{Counted, Limit, RingState, Strategy, Table, TableArena, TableSource, TableStrategy},
     memory::OwnedMemory,
     probe::NoProbe,
+    spec::{Features, Layout, feature},
 };
 
 const BASE: u64 = 0x1000;
@@ -44,6 +47,7 @@ fn a_cache_filled_on_one_node_goes_on_giving_its_tables_on_another() {
         Strategy::TwoDescriptorCache,
         Strategy::PreChained { entries: 8 },
         Strategy::PerSlot { entries: 4 },
+        Strategy::LineStack { direct: 0 },
     ] {
         assert_eq!(across(strategy), [BUFFERS, BUFFERS, 0], "{strategy}");
     }
@@ -74,4 +78,32 @@ fn a_table_in_flight_goes_back_to_its_node() {
     let again = taken(&memory, &mut source).into_iter().rev().map(|(_, table)| table);
     assert!(again.eq(tables.into_iter().map(|(_, table)| table)));
     assert_eq!(source.statistics().across_nodes, 0);
+}
+
+#[test]
+fn a_driver_is_told_the_node() {
+    let arena = || TableArena::of_nodes(BASE + 0x1000, 0x1000, 2);
+    let memory = OwnedMemory::new(BASE, 0x2000);
+    let element = [Segment { address: 0x10_0000, length: 1 }; 2];
+    let half = BASE + 0x1800;
+    for format in [0, feature::RING_PACKED] {
+        let config = QueueConfig::new(Layout::contiguous(8, BASE), Features(feature::INDIRECT_DESC | format));
+        let tables = TableStrategy::PlainAllocation.build_from(8, arena()).unwrap();
+        let tables: Vec<Table> = if format == 0 {
+            let mut driver = SplitDriver::new(&config, tables).unwrap();
+            driver.add(&memory, &mut NoProbe, 0, &element, &[]).unwrap();
+            driver.run_on(1);
+            driver.add(&memory, &mut NoProbe, 1, &element, &[]).unwrap();
+            driver.in_flight().filter_map(|(_, buffer)| buffer.table).collect()
+        } else {
+            let mut driver = PackedDriver::new(&config, tables).unwrap();
+            driver.add(&memory, &mut NoProbe, 0, &element, &[]).unwrap();
+            driver.run_on(1);
+            driver.add(&memory, &mut NoProbe, 1, &element, &[]).unwrap();
+            driver.in_flight().filter_map(|(_, buffer)| buffer.table).collect()
+        };
+        let mut on_node_1: Vec<bool> = tables.iter().map(|table| table.address >= half).collect();
+        on_node_1.sort_unstable();
+        assert_eq!(on_node_1, [false, true]);
+    }
 }

@@ -208,7 +208,7 @@ pub fn times(effort: Effort, mut progress: impl FnMut(u64, u64)) -> Result<Vec<F
     Ok(figures)
 }
 
-/// What runs under valgrind for [`instructions`], in the order of [`times`]; before all of it nothing, to know what counting
+/// What runs under valgrind to be counted, in the order of [`times`]; before all of it nothing, to know what counting
 /// costs.
 pub fn run_counted() -> Result<(), Error> {
     instructions::count_nothing();

@@ -379,6 +379,11 @@ impl<T: TableSource> Buffers<T> {
         None
     }
 
+    pub(super) fn run_on(&mut self, node: u16) {
+        self.strategy.run_on(node);
+    }
+
+    #[inline(always)]
     pub(super) fn strategy(&self) -> &T {
         &self.strategy
     }

@@ -237,6 +237,11 @@ impl<T: TableSource> PackedDriver<T> {
         self.buffers.in_flight()
     }
 
+    /// From now on the caller runs on this NUMA node, see [`TableSource::run_on`].
+    pub fn run_on(&mut self, node: u16) {
+        self.buffers.run_on(node);
+    }
+
     /// The table strategy.
     pub fn tables(&self) -> &T {
         self.buffers.strategy()

@@ -96,8 +96,14 @@ impl<T: TableSource> SplitDriver<T> {
     ) -> Result<(Links, Bytes), Fault> {
         let head = self.free_head;
         let entries = memory.descriptors(table.address, table.entries.into())?;
+        let chained = self.buffers.strategy().is_chained(table);
         let mut entry = 0_u16;
         let bytes = for_each_element(readable, writable, |segment, flags| {
+            if chained {
+                let stored = store_but_next(memory, &entries, table, entry, segment, flags);
+                entry += 1;
+                return stored;
+            }
             let next = if flags & descriptor_flag::NEXT != 0 { entry + 1 } else { 0 };
             let descriptor = Descriptor { address: segment.address, length: segment.length, flags, next };
             let stored = entries.store(entry.into(), descriptor.to_words());
@@ -249,10 +255,31 @@ impl<T: TableSource> SplitDriver<T> {
         core::iter::successors(Some(first), next).take(count as usize)
     }
 
+    /// From now on the caller runs on this NUMA node, see [`TableSource::run_on`].
+    pub fn run_on(&mut self, node: u16) {
+        self.buffers.run_on(node);
+    }
+
     /// The table strategy.
     pub fn tables(&self) -> &T {
         self.buffers.strategy()
     }
+}
+
+/// Writes a table's entry but for `next`, which is there already.
+#[inline(always)]
+fn store_but_next<M: Memory>(
+    memory: &M,
+    entries: &M::Descriptors<'_>,
+    table: Table,
+    entry: u16,
+    segment: Segment,
+    flags: u16,
+) -> Result<(), Fault> {
+    entries.store_first(entry.into(), segment.address).ok_or_else(|| lost(table.address))?;
+    let second = table.address + u64::from(entry) * u64::from(DESCRIPTOR_SIZE) + 8;
+    memory.store_u32(second, segment.length)?;
+    Ok(memory.store_u16(second + 4, flags, Ordering::Relaxed)?)
 }
 
 /// A descriptor that cannot be reached, though its run was found to lie in memory.

@@ -110,6 +110,14 @@ impl TableSource for AnyTableSource {
         let idle: Box<dyn Iterator<Item = Table> + '_> = each!(self, source => Box::new(source.idle()));
         idle
     }
+    #[inline]
+    fn is_chained(&self, table: Table) -> bool {
+        match self {
+            AnyTableSource::PreChained(source) => source.is_chained(table),
+            AnyTableSource::Threshold(source) => source.is_chained(table),
+            _ => false,
+        }
+    }
     fn run_on(&mut self, node: u16) {
         each!(self, source => source.run_on(node));
     }

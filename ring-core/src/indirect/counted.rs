@@ -116,6 +116,10 @@ impl<S: TableSource> TableSource for Counted<S> {
     fn idle(&self) -> impl Iterator<Item = Table> + '_ {
         self.source.idle()
     }
+    #[inline(always)]
+    fn is_chained(&self, table: Table) -> bool {
+        self.source.is_chained(table)
+    }
     fn run_on(&mut self, node: u16) {
         self.source.run_on(node);
     }

@@ -9,11 +9,11 @@
 //!   than as many ring descriptors; how many that are depends on the ring's format ([`LineStack::direct_most`]).
 //! - One size of cached tables wastes memory on small buffers and passes by large ones. Here a table is as many whole lines
 //!   as the buffer needs, one, two or four: lines are what memory is read in, and no two tables share one.
-//! - A burst must not hold its tables for ever, and a steady load must keep its own. Every 1024 buffers each stack is
-//!   reviewed: tables at its bottom that were not touched since the last review were not needed for as long, and are
-//!   freed. No counting of minima is needed for that: a mark on the stack sinks when it is reached, and what lies below the
-//!   mark was never touched. That costs a countdown for each buffer, and for each review no more than there are idle
-//!   tables.
+//! - A burst must not hold its tables for ever, and a steady load must keep its own. Every 256 buffers, or as many as the
+//!   ring has descriptors, each stack is reviewed: tables at its bottom that were not touched since the last review were not
+//!   needed for as long, and are freed. No counting of minima is needed for that: a mark on the stack sinks when it is
+//!   reached, and what lies below the mark was never touched. That costs a countdown for each buffer while there are tables,
+//!   and for each review no more than there are idle ones.
 //!
 //! The same calls give the same addresses. Nothing is allocated from the heap once the stacks have grown to the load.
 //!
@@ -33,6 +33,10 @@ use alloc::vec::Vec;
 pub struct LineStack {
     arena: TableArena,
     direct: u16,
+    // The same while there is no table, so that there is nothing to review; otherwise 0.
+    direct_without_review: u16,
+    // Tables that the stacks have made and not freed.
+    made: usize,
     until_review: u32,
     // Tables of 1, 2 and 4 lines of 64 bytes. Not of the machine's own line: the same calls give the same addresses
     // everywhere.
@@ -41,8 +45,9 @@ pub struct LineStack {
     four: Stack<16>,
 }
 
-/// How many buffers there are from one review to the next.
-const REVIEW: u32 = 1024;
+/// How many buffers there are from one review to the next, at least; as many as the ring has descriptors, if those are more,
+/// so that each buffer of a full ring has come and gone.
+const REVIEW: u32 = 256;
 
 /// How far a stack's mark sinks when it is reached.
 const SINK: usize = 8;
@@ -57,11 +62,10 @@ struct Stack<const ENTRIES: u16> {
 }
 
 impl<const ENTRIES: u16> Stack<ENTRIES> {
-    /// The address of a table. (An address stays in a register where a table would go through memory.)
+    /// The address of an idle table. (An address stays in a register where a table would go through memory.)
     #[inline(always)]
-    fn take<P: Probe>(&mut self, arena: &mut TableArena, probe: &mut P) -> Option<u64> {
-        let idle = if self.idle.len() > self.mark { self.idle.pop() } else { self.sink() };
-        let Some(address) = idle else { return allocate(arena, ENTRIES, probe) };
+    fn take<P: Probe>(&mut self, probe: &mut P) -> Option<u64> {
+        let address = if self.idle.len() > self.mark { self.idle.pop() } else { self.sink() }?;
         probe.event(Event::TableReused(Table { address, entries: ENTRIES }));
         Some(address)
     }
@@ -74,12 +78,14 @@ impl<const ENTRIES: u16> Stack<ENTRIES> {
         self.idle.pop()
     }
 
-    /// Frees what no buffer needed since the last review, and marks what is idle now.
-    fn review<P: Probe>(&mut self, arena: &mut TableArena, probe: &mut P) {
-        for address in self.idle.drain(..self.mark) {
+    /// Frees what no buffer needed since the last review, and marks what is idle now. Returns how many tables it freed.
+    fn review<P: Probe>(&mut self, arena: &mut TableArena, probe: &mut P) -> usize {
+        let freed = self.mark;
+        for address in self.idle.drain(..freed) {
             arena.free_told(Table { address, entries: ENTRIES }, probe);
         }
         self.mark = self.idle.len();
+        freed
     }
 
     fn idle(&self) -> impl Iterator<Item = Table> + '_ {
@@ -87,25 +93,26 @@ impl<const ENTRIES: u16> Stack<ENTRIES> {
     }
 }
 
-/// Not part of the code that a table from a stack goes through.
-#[cold]
-#[inline(never)]
-fn allocate<P: Probe>(arena: &mut TableArena, entries: u16, probe: &mut P) -> Option<u64> {
-    arena.allocate_told(entries, probe).map(|table| table.address)
-}
-
 impl LineStack {
     /// Tables come from `arena`. Buffers of up to `direct` elements take ring descriptors while half of them is free.
     pub fn new(arena: TableArena, direct: u16) -> Self {
         let (one, two, four) = (Stack::default(), Stack::default(), Stack::default());
-        LineStack { arena, direct, until_review: REVIEW, one, two, four }
+        LineStack {
+            arena,
+            direct,
+            direct_without_review: direct,
+            made: 0,
+            until_review: REVIEW,
+            one,
+            two,
+            four,
+        }
     }
 
-    /// The largest buffer, in elements, for which ring descriptors cost fewer instructions than a table; on a split ring, of
-    /// the sizes that have tables here.
+    /// The largest buffer, in elements, for which ring descriptors cost fewer instructions than a table.
     pub const fn direct_most(format: Format) -> u16 {
         match format {
-            Format::Split => 16,
+            Format::Split => 8,
             Format::Packed => 2,
         }
     }
@@ -120,13 +127,29 @@ impl LineStack {
         }
     }
 
+    /// Looks at every stack, and at whether there is any table left to look at.
     #[cold]
     #[inline(never)]
-    fn review<P: Probe>(&mut self, probe: &mut P) {
-        self.until_review = REVIEW;
-        self.one.review(&mut self.arena, probe);
-        self.two.review(&mut self.arena, probe);
-        self.four.review(&mut self.arena, probe);
+    fn review<P: Probe>(&mut self, queue_size: u16, probe: &mut P) {
+        self.until_review = REVIEW.max(queue_size.into());
+        let LineStack { arena, one, two, four, .. } = self;
+        self.made -= one.review(arena, probe) + two.review(arena, probe) + four.review(arena, probe);
+        if self.made == 0 {
+            self.direct_without_review = self.direct;
+        }
+    }
+
+    /// The address of a new table.
+    #[cold]
+    #[inline(never)]
+    fn allocate<P: Probe>(&mut self, entries: u16, probe: &mut P) -> Option<u64> {
+        let table = self.arena.allocate_told(entries, probe)?;
+        // What is larger is freed when it comes back, and needs no review.
+        if entries <= 16 {
+            self.made += 1;
+            self.direct_without_review = 0;
+        }
+        Some(table.address)
     }
 }
 
@@ -139,20 +162,24 @@ impl TableSource for LineStack {
         elements: u16,
         ring: RingState,
     ) -> Result<Option<Table>, Fault> {
-        self.until_review -= 1;
-        if self.until_review == 0 {
-            self.review(probe);
-        }
-        // Neither sum is more than 2^16: no buffer has more elements than the queue's size, which is 2^15 at most.
-        if elements <= self.direct && ring.free >= ring.size / 2 + elements {
+        let half_stays_free = u32::from(ring.free) >= u32::from(ring.size / 2) + u32::from(elements);
+        if elements <= self.direct_without_review && half_stays_free {
             return Ok(None);
         }
-        let (address, entries) = match elements {
-            0..=4 => (self.one.take(&mut self.arena, probe), 4),
-            5..=8 => (self.two.take(&mut self.arena, probe), 8),
-            9..=16 => (self.four.take(&mut self.arena, probe), 16),
-            _ => (allocate(&mut self.arena, elements, probe), elements),
+        self.until_review -= 1;
+        if self.until_review == 0 {
+            self.review(ring.size, probe);
+        }
+        if elements <= self.direct && half_stays_free {
+            return Ok(None);
+        }
+        let (idle, entries) = match elements {
+            0..=4 => (self.one.take(probe), 4),
+            5..=8 => (self.two.take(probe), 8),
+            9..=16 => (self.four.take(probe), 16),
+            _ => (None, elements),
         };
+        let address = idle.or_else(|| self.allocate(entries, probe));
         Ok(address.map(|address| Table { address, entries }))
     }
 
@@ -248,10 +275,10 @@ mod tests {
         assert!(load.take(4, ring(131)).is_some());
         assert_eq!(load.take(2, ring(130)), None);
         assert!(load.take(5, ring(256)).is_some());
-        // The largest queue and the largest buffer do not overflow.
+        // Nor does the largest buffer overflow.
         let mut all = LineStack::new(TableArena::new(0, 0), u16::MAX);
         let ring = RingState { size: 1 << 15, free: 1 << 15, id: 0 };
-        assert_eq!(all.take(&load.memory, &mut NoProbe, 1 << 15, ring), Ok(None));
+        assert_eq!(all.take(&load.memory, &mut NoProbe, u16::MAX, ring), Ok(None));
     }
 
     #[test]
@@ -259,7 +286,7 @@ mod tests {
         let mut load = Load::new();
         let burst = load.run(200, 4, 1);
         assert_eq!((burst.allocations, burst.bytes_held), (200, 200 * 64));
-        let review = REVIEW as usize;
+        let review = REVIEW.max(SHORT.size.into()) as usize;
         let after = load.run(8, 4, 3 * review / 8);
         assert!(after.bytes_held <= 2 * 8 * 64, "{after:?}");
         // Ten more reviews free nothing, and nothing is allocated.

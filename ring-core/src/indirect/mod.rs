@@ -93,6 +93,13 @@ pub trait TableSource {
     /// Idle tables kept for reuse, in the order in which they will be taken.
     fn idle(&self) -> impl Iterator<Item = Table> + '_;
 
+    /// Whether `next` of each entry of this table names the entry behind it already, so that the driver of a split ring does
+    /// not write it; see [`PreChained`]. A strategy that never says so costs nothing for it.
+    #[inline(always)]
+    fn is_chained(&self, _table: Table) -> bool {
+        false
+    }
+
     /// From now on the caller runs on this NUMA node: new tables are to lie on it. The caller has to say so, since nothing
     /// here asks the system; one that never does runs on node 0. Nothing to do for a strategy that knows no nodes.
     fn run_on(&mut self, _node: u16) {}

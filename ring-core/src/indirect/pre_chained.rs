@@ -92,6 +92,11 @@ impl TableSource for PreChained {
         self.idle.iter().rev().map(|address| Table { address: *address, entries: self.entries })
     }
 
+    #[inline(always)]
+    fn is_chained(&self, table: Table) -> bool {
+        table.entries == self.entries
+    }
+
     fn run_on(&mut self, node: u16) {
         self.arena.run_on(node);
     }
