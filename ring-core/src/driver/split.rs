@@ -94,31 +94,52 @@ impl<T: TableSource> SplitDriver<T> {
         readable: &[Segment],
         writable: &[Segment],
     ) -> Result<(Links, Bytes), Fault> {
-        let head = self.free_head;
         let entries = memory.descriptors(table.address, table.entries.into())?;
-        let chained = self.buffers.strategy().is_chained(table);
         let mut entry = 0_u16;
         let bytes = for_each_element(readable, writable, |segment, flags| {
-            if chained {
-                let stored = store_but_next(memory, &entries, table, entry, segment, flags);
-                entry += 1;
-                return stored;
-            }
             let next = if flags & descriptor_flag::NEXT != 0 { entry + 1 } else { 0 };
             let descriptor = Descriptor { address: segment.address, length: segment.length, flags, next };
             let stored = entries.store(entry.into(), descriptor.to_words());
             entry += 1;
             stored.ok_or_else(|| lost(table.address))
         })?;
+        Ok((self.refer_to_table(memory, table, entry)?, bytes))
+    }
+
+    /// The same for a table whose entries' `next` is there already.
+    #[inline(always)]
+    fn fill_chained_table<M: Memory>(
+        &self,
+        memory: &M,
+        table: Table,
+        readable: &[Segment],
+        writable: &[Segment],
+    ) -> Result<(Links, Bytes), Fault> {
+        let entries = memory.descriptors(table.address, table.entries.into())?;
+        let mut entry = 0_u16;
+        let bytes = for_each_element(readable, writable, |segment, flags| {
+            entries.store_first(entry.into(), segment.address).ok_or_else(|| lost(table.address))?;
+            let second = table.address + u64::from(entry) * u64::from(DESCRIPTOR_SIZE) + 8;
+            entry += 1;
+            memory.store_u32(second, segment.length)?;
+            Ok(memory.store_u16(second + 4, flags, Ordering::Relaxed)?)
+        })?;
+        Ok((self.refer_to_table(memory, table, entry)?, bytes))
+    }
+
+    /// Writes the descriptor of a table with so many entries in use.
+    #[inline(always)]
+    fn refer_to_table<M: Memory>(&self, memory: &M, table: Table, entries: u16) -> Result<Links, Fault> {
+        let head = self.free_head;
         let descriptor = Descriptor {
             address: table.address,
-            length: entry as u32 * DESCRIPTOR_SIZE,
+            length: entries as u32 * DESCRIPTOR_SIZE,
             flags: descriptor_flag::INDIRECT,
             next: 0,
         };
         memory.store_words(self.layout.address(Cell::Descriptor(head)), descriptor.to_words())?;
         let following = self.next.get(head as usize).copied().unwrap_or_default();
-        Ok((Links { last: head, following }, bytes))
+        Ok(Links { last: head, following })
     }
 
     /// Writes the buffer's elements into free descriptors of the ring.
@@ -153,6 +174,9 @@ impl<T: TableSource> SplitDriver<T> {
         writable: &[Segment],
     ) -> Result<(Links, u32), AddError> {
         let (links, bytes) = match plan.table {
+            Some(table) if self.buffers.strategy().is_chained(table) => {
+                self.fill_chained_table(memory, table, readable, writable)?
+            }
             Some(table) => self.fill_table(memory, table, readable, writable)?,
             None => self.fill_ring(memory, readable, writable)?,
         };
@@ -264,22 +288,6 @@ impl<T: TableSource> SplitDriver<T> {
     pub fn tables(&self) -> &T {
         self.buffers.strategy()
     }
-}
-
-/// Writes a table's entry but for `next`, which is there already.
-#[inline(always)]
-fn store_but_next<M: Memory>(
-    memory: &M,
-    entries: &M::Descriptors<'_>,
-    table: Table,
-    entry: u16,
-    segment: Segment,
-    flags: u16,
-) -> Result<(), Fault> {
-    entries.store_first(entry.into(), segment.address).ok_or_else(|| lost(table.address))?;
-    let second = table.address + u64::from(entry) * u64::from(DESCRIPTOR_SIZE) + 8;
-    memory.store_u32(second, segment.length)?;
-    Ok(memory.store_u16(second + 4, flags, Ordering::Relaxed)?)
 }
 
 /// A descriptor that cannot be reached, though its run was found to lie in memory.
