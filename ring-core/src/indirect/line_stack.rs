@@ -18,10 +18,11 @@
 //! The same calls give the same addresses. Nothing is allocated from the heap once the stacks have grown to the load.
 //!
 //! `native-bench strategies --instructions` measures it against all the others: instructions, time and memory held. What it
-//! does not win: no strategy at all is cheaper while the ring holds everything; a slab cache of just the right size is a
-//! little cheaper where every buffer takes a table, since it has one size to look for; a threshold of an eighth of the ring
-//! keeps more buffers direct and so holds less, and turns more away in a burst; and plain allocation holds less where many
-//! small buffers take tables, since it puts two of them into a line.
+//! does not win: always direct is cheaper while the ring holds everything; where every buffer takes a table, a slab cache of
+//! just the right size is a few per cent cheaper, since it has one size to look for, and so is a table per slot for the larger
+//! buffers; a threshold of an eighth of the ring before a slab cache costs fewer instructions for small buffers, keeps more
+//! of them direct and may hold less, and turns more away in a burst; and plain allocation holds less where many small buffers
+//! take tables, since it puts two of them into a line.
 
 use super::{RingState, Table, TableArena, TableSource};
 use crate::{
