@@ -12,7 +12,7 @@ use crate::{
     memory::{Descriptors, Memory, Ordering},
     probe::{Event, Probe},
     spec::{
-        Descriptor, Format, Layout, Rule, descriptor_flag, event_crossed, feature,
+        Descriptor, Format, Layout, Rule, descriptor_flag, event_crossed, far_event, feature,
         split::{Cell, available_flag, slot, used_flag},
     },
 };
@@ -371,8 +371,8 @@ impl Device for SplitDevice {
     }
 
     fn disable_notifications<M: Memory>(&mut self, memory: &M) -> Result<(), Fault> {
-        // With an event index, flags stay 0 (2.7.10.2): an event just passed is as good as none.
-        let wish = if self.event_index { self.buffers.popped.wrapping_sub(1) } else { used_flag::NO_NOTIFY };
+        // With an event index, flags stay 0 (2.7.10.2).
+        let wish = if self.event_index { far_event(self.buffers.popped) } else { used_flag::NO_NOTIFY };
         self.wish(memory, wish.into())
     }
 

@@ -12,7 +12,8 @@ use crate::{
     memory::{Descriptors, Memory, Ordering, OutOfRange},
     probe::{Event, Probe},
     spec::{
-        DESCRIPTOR_SIZE, Descriptor, Format, Layout, Rule, descriptor_flag, event_crossed, feature,
+        DESCRIPTOR_SIZE, Descriptor, Format, Layout, Rule, descriptor_flag, event_crossed, far_event,
+        feature,
         split::{Cell, available_flag, slot, used_flag},
     },
 };
@@ -411,9 +412,9 @@ impl<T: TableSource> Driver for SplitDriver<T> {
 
     fn disable_notifications<M: Memory>(&mut self, memory: &M) -> Result<(), Fault> {
         self.notifications = false;
-        // 2.7.7.1 keeps flags 0. An event just passed is not crossed again before 2^16 - 1 more elements.
+        // 2.7.7.1 keeps flags 0.
         let wish =
-            if self.event_index { self.buffers.reaped.wrapping_sub(1) } else { available_flag::NO_INTERRUPT };
+            if self.event_index { far_event(self.buffers.reaped) } else { available_flag::NO_INTERRUPT };
         self.wish(memory, wish)
     }
 

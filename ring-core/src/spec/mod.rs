@@ -27,9 +27,17 @@ pub fn event_crossed(event: u16, old: u16, new: u16) -> bool {
     new.wrapping_sub(event).wrapping_sub(1) < new.wrapping_sub(old)
 }
 
+/// The event of a side that wants no notifications, where `next` is the next index that it waits for: half of all
+/// indices away. Neither what came before and the peer has not decided on yet, nor what comes next, passes it before it is
+/// that many.
+#[inline]
+pub fn far_event(next: u16) -> u16 {
+    next.wrapping_sub(1 << 15)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::event_crossed;
+    use super::{MAXIMUM_QUEUE_SIZE, event_crossed, far_event};
 
     #[test]
     fn event_is_crossed_exactly_when_it_is_among_the_new_entries() {
@@ -41,6 +49,27 @@ mod tests {
                     let among = (0..added).any(|i| old.wrapping_add(i) == event);
                     assert_eq!(event_crossed(event, old, new), among, "{event} {old} {new}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn no_queue_passes_a_far_event_before_it_was_filled_twice() {
+        for queue_size in (0..=15).map(|power| 1_u16 << power) {
+            for next in [0, 1, 32_767, 32_768, 65_535_u16] {
+                let event = far_event(next);
+                // A queue's worth was used and not decided on, and another one follows.
+                let indices = -i32::from(queue_size)..i32::from(queue_size);
+                let crossed = indices.filter(|offset| {
+                    let old = next.wrapping_add(*offset as u16);
+                    event_crossed(event, old, old.wrapping_add(1))
+                });
+                // Two of the largest queue are all indices that there are, and the oldest is the one.
+                let expected = (queue_size == MAXIMUM_QUEUE_SIZE).then_some(-32_768);
+                assert!(crossed.eq(expected), "{queue_size} {next}");
+                let old = next.wrapping_sub(queue_size);
+                assert_eq!(event_crossed(event, old, next), expected.is_some());
+                assert!(!event_crossed(event, next, next.wrapping_add(queue_size)));
             }
         }
     }

@@ -54,8 +54,6 @@ struct Run {
     driver_sleeps: Option<u16>,
     // Whether the driver wants notifications.
     driver_listens: bool,
-    // What was used before the driver asked for no more may be told of once still: an event index is no switch.
-    undecided: bool,
     came_back: u64,
 }
 
@@ -100,7 +98,6 @@ impl Run {
             device_sleeps: None,
             driver_sleeps: None,
             driver_listens: true,
-            undecided: false,
             came_back: 0,
         }
     }
@@ -122,7 +119,9 @@ impl Run {
             Operation::Notify => self.notify(),
             Operation::Peek => {
                 let mut waiting = 0;
-                self.driver.peek_used(&self.memory, |_, _, buffers| waiting += usize::from(buffers)).unwrap();
+                self.driver
+                    .peek_used(&self.memory, |_, _, buffers| waiting += usize::from(buffers))
+                    .unwrap();
                 assert_eq!(waiting, self.used.len());
             }
             Operation::Reap => self.reap(),
@@ -246,8 +245,7 @@ impl Run {
         if self.has(feature::EVENT_IDX) {
             let event = self.field(Cell::UsedEvent);
             assert_eq!(needed, is_passed(event, self.interrupted, self.answered));
-            assert!(self.driver_listens || self.undecided || !needed, "the driver asked for none");
-            self.undecided = false;
+            assert!(self.driver_listens || !needed, "the driver asked for none");
         } else {
             assert!(needed, "without an event index the peer always notifies");
             assert_eq!(self.field(Cell::AvailableFlags) == 0, self.driver_listens);
@@ -281,7 +279,6 @@ impl Run {
         self.driver_sleeps = None;
         self.driver_listens = wanted;
         if !wanted {
-            self.undecided = self.answered != self.interrupted;
             return self.driver.disable_notifications(&self.memory).unwrap();
         }
         let pending = self.driver.enable_notifications(&self.memory).unwrap();
