@@ -12,8 +12,8 @@ use recording::{Numbers, queue, record};
 use ring_core::{
     indirect::TableStrategy,
     memory::{AccessKind, OwnedMemory},
-    replay::{Outcome, QueueReplay, ReplayError},
-    spec::feature::{EVENT_IDX, INDIRECT_DESC},
+    replay::{Outcome, Packed, QueueReplay, Replay, ReplayError, RingFormat, Split, verify},
+    spec::feature::{EVENT_IDX, IN_ORDER, INDIRECT_DESC, NOTIFICATION_DATA, RING_PACKED, RING_RESET},
     trace::{Trace, json_lines},
 };
 use std::{collections::HashMap, ops::ControlFlow, rc::Rc};
@@ -21,8 +21,12 @@ use std::{collections::HashMap, ops::ControlFlow, rc::Rc};
 const LIST: TableStrategy = TableStrategy::ListCache { threshold: 4 };
 
 fn open(bytes: Vec<u8>) -> QueueReplay {
+    open_as(bytes)
+}
+
+fn open_as<F: RingFormat>(bytes: Vec<u8>) -> Replay<F> {
     let trace = Rc::new(Trace::open(bytes).unwrap());
-    QueueReplay::open(trace, 0, |_| ControlFlow::Continue(())).unwrap().unwrap()
+    Replay::open(trace, 0, |_| ControlFlow::Continue(())).unwrap().unwrap()
 }
 
 #[test]
@@ -42,6 +46,57 @@ fn every_checkpoint_is_reached() {
             }
         }
     }
+}
+
+/// Both formats with every set of features; a packed ring's size is no power of two either.
+#[test]
+fn every_checkpoint_is_reached_in_both_formats_with_all_features() {
+    let switches = [EVENT_IDX, INDIRECT_DESC, IN_ORDER, NOTIFICATION_DATA, RING_RESET];
+    for (format, sizes) in [(0, [1, 4, 16, 64]), (RING_PACKED, [1, 3, 16, 61])] {
+        for chosen in 0..1 << switches.len() {
+            let is_chosen = |(bit, _): &(usize, &u64)| chosen >> bit & 1 == 1;
+            let features =
+                switches.iter().enumerate().filter(is_chosen).map(|(_, feature)| feature).sum::<u64>();
+            for size in sizes {
+                let list = TableStrategy::ListCache { threshold: size.min(4) };
+                let bytes = record(queue(size, format | features, list, 65_500), 320, size.into());
+                let trace = Rc::new(Trace::open(bytes).unwrap());
+                let report = verify(&trace, 0, |_| ControlFlow::Continue(())).unwrap().unwrap();
+                assert_eq!(report.first_difference, None, "{format:#x} {features:#x} {size}");
+                assert_eq!((report.calls, report.identical), (trace.calls(0), 20));
+            }
+        }
+    }
+}
+
+/// What QEMU's device does: it never sets WRITE, whatever it wrote. The driver counts the length all the same.
+#[test]
+fn a_used_descriptor_is_as_it_was_observed() {
+    let recorded = record(queue(16, RING_PACKED | INDIRECT_DESC, LIST, 0), 64, 3);
+    let mut lines = Vec::new();
+    let trace = Trace::open(recorded.clone()).unwrap();
+    json_lines::write(&trace, |line| lines.push(line.to_owned())).unwrap();
+    assert!(lines.iter().any(|line| line.contains("\"complete_packed\"") && line.contains("\"flags\":2")));
+    let without = lines.join("\n").replace("\"flags\":2", "\"flags\":0").into_bytes();
+    let (mut with, mut without) = (open_as::<Packed>(recorded), open_as::<Packed>(without));
+    assert!(without.report().first_difference.is_some(), "the flag is part of the digest");
+    let mut reaped = 0;
+    for position in 1..=with.len() {
+        let (with, without) =
+            (with.step(position).unwrap().unwrap(), without.step(position).unwrap().unwrap());
+        if let (Outcome::Reaped(with), Outcome::Reaped(without)) = (with.outcome, without.outcome) {
+            assert_eq!(with, without);
+            reaped += u32::from(with.length > 0);
+        }
+    }
+    assert!(reaped > 0);
+}
+
+#[test]
+fn a_replay_is_of_one_format() {
+    let trace = Rc::new(Trace::open(record(queue(16, RING_PACKED, LIST, 0), 2, 3)).unwrap());
+    let error = Replay::<Split>::open(trace, 0, |_| ControlFlow::Continue(())).err().unwrap();
+    assert_eq!(error.to_string(), "by its features this is a packed ring");
 }
 
 #[test]
@@ -91,7 +146,15 @@ fn a_queue_that_is_not_there_is_an_error() {
 /// Every position in random order is as it was in order, over several snapshots and blocks.
 #[test]
 fn any_position_is_the_same_from_anywhere() {
-    let mut replay = open(record(queue(16, INDIRECT_DESC | EVENT_IDX, LIST, 0), 1500, 9));
+    any_position(open(record(queue(16, INDIRECT_DESC | EVENT_IDX, LIST, 0), 1500, 9)));
+    any_position(open_as::<Packed>(record(
+        queue(16, RING_PACKED | INDIRECT_DESC | EVENT_IDX, LIST, 0),
+        1500,
+        9,
+    )));
+}
+
+fn any_position(mut replay: Replay<impl RingFormat>) {
     let length = replay.len();
     assert!(length > 9000, "{length} calls do not span snapshots");
     let mut in_order: HashMap<u64, OwnedMemory> = HashMap::new();
@@ -110,7 +173,15 @@ fn any_position_is_the_same_from_anywhere() {
 
 #[test]
 fn a_step_is_made_of_its_accesses() {
-    let mut replay = open(record(queue(16, INDIRECT_DESC | EVENT_IDX, LIST, 0), 60, 2));
+    accesses_make_steps(open(record(queue(16, INDIRECT_DESC | EVENT_IDX, LIST, 0), 60, 2)));
+    accesses_make_steps(open_as::<Packed>(record(
+        queue(16, RING_PACKED | INDIRECT_DESC | EVENT_IDX, LIST, 0),
+        60,
+        2,
+    )));
+}
+
+fn accesses_make_steps(mut replay: Replay<impl RingFormat>) {
     assert!(replay.step(0).unwrap().is_none());
     assert!(replay.step(replay.len() + 1).unwrap().is_none());
     for position in 1..=replay.len() {

@@ -4,6 +4,10 @@
 
 mod common;
 
+use ring_core::{
+    spec::feature,
+    trace::{Trace, TraceWriter},
+};
 use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
 use web::{
     run::{Move, OverviewJob, Run},
@@ -75,4 +79,15 @@ fn damaged_files_say_what_is_wrong_and_where() {
         assert_eq!(summary.calls(), half.whole_calls);
         assert!(summary.salvaged.is_some());
     }
+}
+
+#[wasm_bindgen_test(unsupported = test)]
+fn a_packed_ring_is_refused_by_name() {
+    let mut header = Trace::open(SHIPPED.to_vec()).unwrap().header().clone();
+    for queue in &mut header.queues {
+        queue.config.features.0 |= feature::RING_PACKED;
+    }
+    let (bytes, _) = TraceWriter::new(Vec::new(), &header).unwrap().finish().unwrap();
+    let failure = Run::open(bytes, false, |_| ()).err().unwrap();
+    assert_eq!(failure.message, "queue \"receive\" is a packed ring; expected a split one");
 }

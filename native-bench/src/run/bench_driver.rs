@@ -1,8 +1,9 @@
 //! The driver as the run uses it: bare, or with its calls recorded.
 
 use super::driver_state::DriverState;
-use crate::{Error, system::GuestMemory};
+use crate::system::GuestMemory;
 use ring_core::{
+    Fault,
     driver::{Driver, PackedDriver, SplitDriver},
     indirect::{Counted, TableSource, TableStatistics},
     trace::RecordedDriver,
@@ -17,7 +18,7 @@ pub(super) trait BenchDriver: Driver {
     fn tables(&self) -> TableStatistics;
     /// A quiet moment: nothing that was used waits to be reaped, and the device has nothing to do. Returns whether it
     /// was recorded.
-    fn quiet(&mut self, memory: &GuestMemory) -> Result<bool, Error>;
+    fn quiet(&mut self, memory: &GuestMemory) -> Result<bool, Fault>;
 }
 
 impl<T: TableSource> BenchDriver for SplitDriver<Counted<T>> {
@@ -27,7 +28,7 @@ impl<T: TableSource> BenchDriver for SplitDriver<Counted<T>> {
     fn tables(&self) -> TableStatistics {
         SplitDriver::tables(self).statistics()
     }
-    fn quiet(&mut self, _: &GuestMemory) -> Result<bool, Error> {
+    fn quiet(&mut self, _: &GuestMemory) -> Result<bool, Fault> {
         Ok(false)
     }
 }
@@ -39,7 +40,7 @@ impl<T: TableSource> BenchDriver for PackedDriver<Counted<T>> {
     fn tables(&self) -> TableStatistics {
         PackedDriver::tables(self).statistics()
     }
-    fn quiet(&mut self, _: &GuestMemory) -> Result<bool, Error> {
+    fn quiet(&mut self, _: &GuestMemory) -> Result<bool, Fault> {
         Ok(false)
     }
 }
@@ -51,11 +52,7 @@ impl<D: BenchDriver, W: Write, C: FnMut() -> u64> BenchDriver for RecordedDriver
     fn tables(&self) -> TableStatistics {
         self.driver().tables()
     }
-    fn quiet(&mut self, memory: &GuestMemory) -> Result<bool, Error> {
-        match self.state() {
-            DriverState::Split(_) => Ok(self.checkpoint(memory)?),
-            // A checkpoint is of a split ring's fields so far.
-            DriverState::Packed(_) => Ok(false),
-        }
+    fn quiet(&mut self, memory: &GuestMemory) -> Result<bool, Fault> {
+        self.checkpoint(memory)
     }
 }

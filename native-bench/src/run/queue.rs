@@ -348,7 +348,8 @@ impl Queue {
         memory: &GuestMemory,
     ) -> Result<(), Error> {
         self.packets_since_quiet = 0;
-        self.quiet_moments += u64::from(driver.quiet(memory)?);
+        let recorded = driver.quiet(memory).map_err(|fault| self.fault(fault))?;
+        self.quiet_moments += u64::from(recorded);
         Ok(())
     }
 

@@ -119,13 +119,14 @@ fn a_recorded_random_run_replays_resets_included() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    for (features, name) in
-        [("--event-idx on", "a.vqt"), ("--event-idx off --in-order on --table none", "b.vqt")]
-    {
-        if !is_possible(features) {
+    let features = ["--event-idx on", "--event-idx off --in-order on --table none"];
+    let formats = ["--packed off", "--packed on"];
+    let lines = formats.iter().flat_map(|format| features.map(|features| format!("{format} {features}")));
+    for (number_of_run, features) in lines.enumerate() {
+        if !is_possible(&features) {
             continue;
         }
-        let file = folder.path().join(name);
+        let file = folder.path().join(format!("{number_of_run}.vqt"));
         let report = report(&format!("--scenario random --packets 400 --reset-queues {features}"), &file);
         assert!(number(&report, "/random/transmit_resets") > 0);
         replay(&file);

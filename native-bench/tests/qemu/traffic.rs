@@ -3,7 +3,7 @@
 use crate::bench::{command, have_qemu, is_possible, number, report, stderr};
 use ring_core::{
     indirect::TableStrategy,
-    replay::QueueReplay,
+    replay::verify,
     spec::Format,
     trace::{Call, Trace},
 };
@@ -20,8 +20,7 @@ pub(crate) fn open(file: &Path) -> Rc<Trace> {
 pub(crate) fn replay(file: &Path) -> Rc<Trace> {
     let trace = open(file);
     for queue in 0..2 {
-        let replay = QueueReplay::open(trace.clone(), queue, |_| ControlFlow::Continue(())).unwrap().unwrap();
-        let report = replay.report();
+        let report = verify(&trace, queue, |_| ControlFlow::Continue(())).unwrap().unwrap();
         assert_eq!(report.first_difference, None, "queue {queue}");
         assert_eq!(report.calls, trace.calls(queue));
         assert!(report.identical >= 10, "{} checkpoints", report.identical);
@@ -86,8 +85,7 @@ fn a_thousand_packets_each_way_in_every_combination() {
             assert_eq!((has("EVENT_IDX"), has("INDIRECT_DESC")), (event_index == "on", table != "none"));
             assert_eq!((has("RING_PACKED"), has("IN_ORDER")), (packed == "on", in_order == "on"));
 
-            // The replay of packed rings is still to come.
-            let trace = if packed == "on" { open(&file) } else { replay(&file) };
+            let trace = replay(&file);
             let format = if packed == "on" { Format::Packed } else { Format::Split };
             assert!(trace.header().queues.iter().all(|queue| queue.config.format() == format));
             assert!(trace.header().source.implementation.starts_with("QEMU "));

@@ -183,11 +183,11 @@ impl PackedDevice {
         memory: &M,
         id: u16,
         length: u32,
+        flags: u16,
         descriptors: u16,
     ) -> Result<(), Fault> {
         let position = self.state.next_used;
-        let write = if length > 0 { descriptor_flag::WRITE } else { 0 };
-        let [_, rest] = Descriptor { address: 0, length, id, flags: position.used_bits() | write }.to_words();
+        let [_, rest] = Descriptor { address: 0, length, id, flags: position.used_bits() | flags }.to_words();
         if self.unpublished.is_some() {
             // The driver cannot look here before it has seen the first one.
             self.store_second(memory, position.index, rest, Ordering::Relaxed)?;
@@ -195,6 +195,31 @@ impl PackedDevice {
             self.unpublished = Some((position.index, rest));
         }
         self.state.next_used = position.advance(descriptors, self.layout.queue_size);
+        Ok(())
+    }
+
+    /// Uses a buffer, or with `batch` every one up to it, as another device did, whose used descriptor was observed: with this
+    /// length and, beside AVAIL and USED, these flags. Without `WRITE` among them the length may be any (2.8.4).
+    pub fn complete_as_observed<M: Memory, P: Probe>(
+        &mut self,
+        memory: &M,
+        probe: &mut P,
+        head: u16,
+        length: u32,
+        flags: u16,
+        batch: bool,
+    ) -> Result<(), Fault> {
+        self.buffers.check_broken()?;
+        let written = if flags & descriptor_flag::WRITE != 0 { length } else { 0 };
+        let descriptors = if batch {
+            self.buffers.remove_until(head, written)?
+        } else {
+            self.buffers.remove(head, written)?
+        };
+        let flags = flags & !(descriptor_flag::AVAIL | descriptor_flag::USED);
+        let written = self.write_used(memory, head, length, flags, descriptors);
+        written.map_err(|fault| self.buffers.break_for(fault))?;
+        probe.event(Event::Completed { head, length });
         Ok(())
     }
 
@@ -207,6 +232,12 @@ impl PackedDevice {
     pub fn taken(&self) -> impl Iterator<Item = (u16, Taken)> {
         self.buffers.iter()
     }
+}
+
+/// `WRITE` of a used descriptor, which says whether the buffer was written (2.8.4).
+#[inline(always)]
+fn written_flag(length: u32) -> u16 {
+    if length > 0 { descriptor_flag::WRITE } else { 0 }
 }
 
 /// The elements of an indirect table: every entry of it, in order. Flags other than WRITE are reserved there and ignored
@@ -304,7 +335,7 @@ impl Device for PackedDevice {
     ) -> Result<(), Fault> {
         self.buffers.check_broken()?;
         let descriptors = self.buffers.remove(head, length)?;
-        let written = self.write_used(memory, head, length, descriptors);
+        let written = self.write_used(memory, head, length, written_flag(length), descriptors);
         written.map_err(|fault| self.buffers.break_for(fault))?;
         probe.event(Event::Completed { head, length });
         Ok(())
@@ -319,7 +350,7 @@ impl Device for PackedDevice {
     ) -> Result<(), Fault> {
         self.buffers.check_broken()?;
         let descriptors = self.buffers.remove_until(head, length)?;
-        let written = self.write_used(memory, head, length, descriptors);
+        let written = self.write_used(memory, head, length, written_flag(length), descriptors);
         written.map_err(|fault| self.buffers.break_for(fault))?;
         probe.event(Event::Completed { head, length });
         Ok(())

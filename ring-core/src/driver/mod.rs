@@ -34,9 +34,8 @@ pub trait Driver {
     /// Used buffers that wait to be reaped.
     fn pending_used<M: Memory>(&mut self, memory: &M) -> Result<u16, Fault>;
 
-    /// Calls `each` with every used element that waits, without taking any: id, length, and for how many buffers it
-    /// stands (more than 1 only with `IN_ORDER`). They are checked only when they are reaped.
-    fn peek_used<M: Memory>(&mut self, memory: &M, each: impl FnMut(u32, u32, u16)) -> Result<(), Fault>;
+    /// Calls `each` with every used element that waits, without taking any. They are checked only when they are reaped.
+    fn peek_used<M: Memory>(&mut self, memory: &M, each: impl FnMut(UsedElement)) -> Result<(), Fault>;
 
     /// Gets the next used buffer back, if there is one.
     fn reap<M: Memory, P: Probe>(&mut self, memory: &M, probe: &mut P) -> Result<Option<Used>, Fault>;
@@ -75,6 +74,19 @@ pub trait Driver {
         probe: &mut P,
         returned: impl FnMut(u64),
     ) -> Result<(), Fault>;
+}
+
+/// A used element of a split ring, or a used descriptor of a packed one, as the device wrote it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UsedElement {
+    /// The id in it; with a wrong one the elements behind it are not known.
+    pub id: u32,
+    /// The length in it, in bytes.
+    pub length: u32,
+    /// How many buffers it stands for: more than 1 only with `IN_ORDER`.
+    pub buffers: u16,
+    /// The flags of a used descriptor; 0 in a split ring.
+    pub flags: u16,
 }
 
 /// A buffer that came back.

@@ -1,7 +1,7 @@
 //! The driver of a packed ring (virtio 1.2, 2.8).
 
 use super::{
-    AddError, Driver, InFlight, Notify, Used,
+    AddError, Driver, InFlight, Notify, Used, UsedElement,
     buffers::{Buffers, Bytes, Named, Plan},
     for_each_element,
 };
@@ -345,11 +345,11 @@ impl<T: TableSource> Driver for PackedDriver<T> {
 
     fn pending_used<M: Memory>(&mut self, memory: &M) -> Result<u16, Fault> {
         let (mut pending, _) = self.buffers.left_of_batch();
-        self.peek_used(memory, |_, _, buffers| pending += buffers)?;
+        self.peek_used(memory, |element| pending += element.buffers)?;
         Ok(pending)
     }
 
-    fn peek_used<M: Memory>(&mut self, memory: &M, mut each: impl FnMut(u32, u32, u16)) -> Result<(), Fault> {
+    fn peek_used<M: Memory>(&mut self, memory: &M, mut each: impl FnMut(UsedElement)) -> Result<(), Fault> {
         self.buffers.check_broken()?;
         // The position moves on with each buffer that comes back, not with each element.
         let (mut passed, descriptors) = self.buffers.left_of_batch();
@@ -357,12 +357,14 @@ impl<T: TableSource> Driver for PackedDriver<T> {
         while passed < self.buffers.published.wrapping_sub(self.buffers.reaped) {
             let used = self.used_at(memory, position).map_err(|fault| self.buffers.break_for(fault))?;
             let Some(used) = used else { break };
+            let Descriptor { id, length, flags, .. } = used;
+            let element = |buffers| UsedElement { id: id.into(), length, buffers, flags };
             // With a wrong id there is no telling where the next one would be; reaping finds the fault.
-            let Some((buffers, descriptors)) = self.buffers.stands_for(used.id, passed) else {
-                each(used.id.into(), used.length, 1);
+            let Some((buffers, descriptors)) = self.buffers.stands_for(id, passed) else {
+                each(element(1));
                 break;
             };
-            each(used.id.into(), used.length, buffers);
+            each(element(buffers));
             passed += buffers;
             position = position.advance(descriptors, self.layout.queue_size);
         }

@@ -1,7 +1,7 @@
 //! The driver of a split ring (virtio 1.2, 2.7).
 
 use super::{
-    AddError, Driver, InFlight, Notify, Used,
+    AddError, Driver, InFlight, Notify, Used, UsedElement,
     buffers::{Buffers, Bytes, Named, Plan},
     for_each_element,
 };
@@ -375,7 +375,7 @@ impl<T: TableSource> Driver for SplitDriver<T> {
         self.look(memory).map_err(|fault| self.buffers.break_for(fault))
     }
 
-    fn peek_used<M: Memory>(&mut self, memory: &M, mut each: impl FnMut(u32, u32, u16)) -> Result<(), Fault> {
+    fn peek_used<M: Memory>(&mut self, memory: &M, mut each: impl FnMut(UsedElement)) -> Result<(), Fault> {
         let pending = self.pending_used(memory)?;
         let (mut passed, _) = self.buffers.left_of_batch();
         while passed < pending {
@@ -384,10 +384,10 @@ impl<T: TableSource> Driver for SplitDriver<T> {
             // With a wrong id there is no telling what the next one stands for; reaping finds the fault.
             let named = u16::try_from(id).ok().and_then(|id| self.buffers.stands_for(id, passed));
             let Some((buffers, _)) = named else {
-                each(id, length, 1);
+                each(UsedElement { id, length, buffers: 1, flags: 0 });
                 break;
             };
-            each(id, length, buffers);
+            each(UsedElement { id, length, buffers, flags: 0 });
             passed += buffers;
         }
         Ok(())

@@ -1,7 +1,10 @@
 //! The replay of one queue of a trace.
 
-use super::{Outcome, ReplayError, State, Step, state::Details};
-use crate::trace::{QueueHeader, Record, Trace, TraceError};
+use super::{Outcome, Packed, ReplayError, RingFormat, Split, State, Step, state::Details};
+use crate::{
+    spec::Format,
+    trace::{QueueHeader, Record, Trace, TraceError},
+};
 use alloc::{rc::Rc, vec::Vec};
 use core::{cell::RefCell, ops::ControlFlow};
 
@@ -45,16 +48,19 @@ const SNAPSHOT_BYTES: usize = 96 << 20;
 /// Calls between two reports of progress.
 const PROGRESS_INTERVAL: u64 = 8192;
 
+/// A queue of a split ring of a trace, at any position.
+pub type QueueReplay = Replay<Split>;
+
 /// A queue of a trace, at any position.
-pub struct QueueReplay {
+pub struct Replay<F: RingFormat> {
     trace: Rc<Trace>,
     queue: usize,
     report: Report,
-    snapshots: Vec<(u64, State)>,
+    snapshots: Vec<(u64, State<F>)>,
     interval: u64,
     // Where the replay stands: the state at `position`.
     position: u64,
-    state: State,
+    state: State<F>,
     block: DecodedBlock,
 }
 
@@ -65,7 +71,7 @@ struct DecodedBlock {
     records: Vec<Record<'static>>,
 }
 
-impl QueueReplay {
+impl<F: RingFormat> Replay<F> {
     /// Runs the queue once from beginning to end. `progress` is told now and then and may break off; then the result
     /// is `None`.
     pub fn open(
@@ -74,7 +80,7 @@ impl QueueReplay {
         mut progress: impl FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Option<Self>, ReplayError> {
         let state = State::new(header(&trace, queue)?)?;
-        let mut replay = QueueReplay {
+        let mut replay = Replay {
             trace,
             queue,
             report: Report::default(),
@@ -137,7 +143,7 @@ impl QueueReplay {
     }
 
     /// The state at a position; past the end means the end.
-    pub fn seek(&mut self, position: u64) -> Result<&State, ReplayError> {
+    pub fn seek(&mut self, position: u64) -> Result<&State<F>, ReplayError> {
         let position = position.min(self.len());
         let after = self.snapshots.partition_point(|(at, _)| *at <= position);
         if let Some((at, state)) = after.checked_sub(1).and_then(|index| self.snapshots.get(index))
@@ -153,7 +159,7 @@ impl QueueReplay {
     }
 
     /// The call that leads to a position, from 1 on; `None` for position 0 and past the end.
-    pub fn step(&mut self, position: u64) -> Result<Option<Step>, ReplayError> {
+    pub fn step(&mut self, position: u64) -> Result<Option<Step<F>>, ReplayError> {
         if position == 0 || position > self.len() {
             return Ok(None);
         }
@@ -208,6 +214,23 @@ impl QueueReplay {
             self.snapshots.retain(|(at, _)| at.is_multiple_of(interval));
         }
     }
+}
+
+/// Runs a queue of either format once from beginning to end, as [`Replay::open`] does, and says what that found; `None` if
+/// `progress` broke it off.
+pub fn verify(
+    trace: &Rc<Trace>,
+    queue: usize,
+    progress: impl FnMut(Progress) -> ControlFlow<()>,
+) -> Result<Option<Report>, ReplayError> {
+    Ok(match header(trace, queue)?.config.format() {
+        Format::Split => {
+            Replay::<Split>::open(trace.clone(), queue, progress)?.map(|replay| *replay.report())
+        }
+        Format::Packed => {
+            Replay::<Packed>::open(trace.clone(), queue, progress)?.map(|replay| *replay.report())
+        }
+    })
 }
 
 fn header(trace: &Trace, queue: usize) -> Result<&QueueHeader, ReplayError> {

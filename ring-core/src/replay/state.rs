@@ -1,11 +1,11 @@
 //! Everything there is at a position of a replay.
 
-use super::{Tables, Writers, watch::Watch};
+use super::{RingFormat, Split, Tables, Writers, watch::Watch};
 use crate::{
     ConfigError, Fault,
-    device::{Chain, Device, SplitDevice},
-    driver::{AddError, Driver, SplitDriver, Used},
-    indirect::{AnyTableSource, Counted, InvalidParameter},
+    device::{Chain, Device},
+    driver::{AddError, Driver, Used},
+    indirect::{Counted, InvalidParameter},
     memory::{Access, Observed, OutOfRange, OwnedMemory},
     probe::{Event, Probe},
     spec::MAXIMUM_QUEUE_SIZE,
@@ -29,13 +29,13 @@ pub struct Counts {
 
 /// Memory, both sides' private state, and what a reader wants to know beside them.
 #[derive(Clone, Debug)]
-pub struct State {
+pub struct State<F: RingFormat = Split> {
     /// The ring and its tables.
     pub memory: OwnedMemory,
     /// The driver's side.
-    pub driver: SplitDriver<Counted<AnyTableSource>>,
+    pub driver: F::Driver,
     /// The device's side.
-    pub device: SplitDevice,
+    pub device: F::Device,
     /// Who wrote each cell last.
     pub writers: Writers,
     /// The tables by identity.
@@ -164,7 +164,7 @@ pub(super) struct Details<'a> {
     pub(super) events: &'a mut Vec<Event>,
 }
 
-impl State {
+impl<F: RingFormat> State<F> {
     pub(super) fn new(queue: &QueueHeader) -> Result<Self, ReplayError> {
         let range = queue.memory().ok_or(ReplayError::TooLarge)?;
         let MemoryRange { base, length } = range;
@@ -176,10 +176,11 @@ impl State {
         let memory = OwnedMemory::new(base, length as usize);
         let unreachable = |error: OutOfRange| ReplayError::Fault { position: 0, fault: error.into() };
         queue.config.initialise(&memory).map_err(unreachable)?;
+        let (driver, device) = F::sides(&queue.config, Counted::new(tables)).map_err(ReplayError::Config)?;
         Ok(State {
             memory,
-            driver: SplitDriver::new(&queue.config, Counted::new(tables)).map_err(ReplayError::Config)?,
-            device: SplitDevice::new(&queue.config).map_err(ReplayError::Config)?,
+            driver,
+            device,
             writers: Writers::new(range),
             tables: Tables::default(),
             counts: Counts::default(),
@@ -245,6 +246,11 @@ impl State {
             }
             Call::CompleteBatch { head, length } => {
                 device.complete_batch(memory, probe, *head, *length).map(|()| Outcome::Done).map_err(broke)?
+            }
+            Call::CompletePacked { head, length, flags, batch } => {
+                let device = F::packed_device(device).ok_or_else(nothing)?;
+                let done = device.complete_as_observed(memory, probe, *head, *length, *flags, *batch);
+                done.map(|()| Outcome::Done).map_err(broke)?
             }
             Call::PublishUsed => device.publish(memory, probe).map(|()| Outcome::Done).map_err(broke)?,
             Call::NotifyUsed { sent } => {

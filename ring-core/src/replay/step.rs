@@ -1,6 +1,6 @@
 //! One call, looked at closely.
 
-use super::{Outcome, State};
+use super::{Outcome, RingFormat, Split, State};
 use crate::{
     memory::{Access, AccessKind, Memory, Ordering, OwnedMemory},
     probe::Event,
@@ -10,15 +10,15 @@ use alloc::vec::Vec;
 
 /// A call with what was before and after it, and everything it did in between.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct Step<F: RingFormat = Split> {
     /// The position after the call.
     pub position: u64,
     /// The call.
     pub record: Record<'static>,
     /// Everything before it.
-    pub before: State,
+    pub before: State<F>,
     /// Everything after it.
-    pub after: State,
+    pub after: State<F>,
     /// Its loads, stores and fences, in order.
     pub accesses: Vec<Access>,
     /// What it reported, in order.
@@ -27,7 +27,7 @@ pub struct Step {
     pub outcome: Outcome,
 }
 
-impl Step {
+impl<F: RingFormat> Step<F> {
     /// The memory after the first `accesses` of the call's accesses.
     pub fn memory_after(&self, accesses: usize) -> OwnedMemory {
         let memory = self.before.memory.clone();

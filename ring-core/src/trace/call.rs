@@ -13,8 +13,7 @@ pub struct Record<'a> {
     pub call: Call<'a>,
 }
 
-/// A call of one side. The names are those of [`SplitDriver`](crate::driver::SplitDriver) and
-/// [`SplitDevice`](crate::device::SplitDevice).
+/// A call of one side. The names are those of [`Driver`](crate::driver::Driver) and [`Device`](crate::device::Device).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Call<'a> {
@@ -75,6 +74,17 @@ pub enum Call<'a> {
     },
     /// The driver reset the queue and the device confirmed it (2.6.1 "Virtqueue Reset"): both start anew, on zeroed memory.
     Reset,
+    /// The device of a packed ring wrote a used descriptor that was seen in the ring.
+    CompletePacked {
+        /// The id in it.
+        head: u16,
+        /// The length in it; without `WRITE` it is reserved and may be any (2.8.4).
+        length: u32,
+        /// The flags in it but AVAIL and USED, which its position says: not every device sets `WRITE` where it wrote.
+        flags: u16,
+        /// Whether it stands, with `IN_ORDER`, for every buffer up to the one it names.
+        batch: bool,
+    },
 }
 
 impl Call<'_> {
@@ -91,6 +101,7 @@ impl Call<'_> {
             Call::Pop
             | Call::Complete { .. }
             | Call::CompleteBatch { .. }
+            | Call::CompletePacked { .. }
             | Call::PublishUsed
             | Call::NotifyUsed { .. }
             | Call::Wish { .. } => Some(Side::Device),
@@ -110,6 +121,7 @@ impl Call<'_> {
             Call::Pop => "pop",
             Call::Complete { .. } => "complete",
             Call::CompleteBatch { .. } => "complete_batch",
+            Call::CompletePacked { .. } => "complete_packed",
             Call::PublishUsed => "publish_used",
             Call::NotifyUsed { .. } => "notify_used",
             Call::Wish { .. } => "wish",

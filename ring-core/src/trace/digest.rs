@@ -2,8 +2,9 @@
 
 use super::QueueHeader;
 use crate::{
+    QueueConfig,
     memory::{Memory, Ordering, OutOfRange},
-    spec::{Format, Layout, split},
+    spec::{Format, feature, split::Cell},
 };
 use alloc::vec::Vec;
 use twox_hash::XxHash64;
@@ -12,21 +13,20 @@ use twox_hash::XxHash64;
 /// tables come from, one behind the other.
 #[derive(Clone, Debug)]
 pub struct RingImage {
-    layout: Layout,
-    format: Format,
+    config: QueueConfig,
     bytes: Vec<u8>,
 }
 
 impl RingImage {
     /// Copies it. What a peer writes meanwhile may be seen in part.
     pub fn copy<M: Memory>(memory: &M, queue: &QueueHeader) -> Result<Self, OutOfRange> {
-        let (layout, format) = (queue.config.layout, queue.config.format());
+        let config = queue.config;
         let mut bytes = Vec::new();
-        for area in layout.areas(format) {
+        for area in config.layout.areas(config.format()) {
             copy_halves(memory, area.address, area.length, &mut bytes)?;
         }
         copy_words(memory, queue.tables.base, queue.tables.length & !15, &mut bytes)?;
-        Ok(RingImage { layout, format, bytes })
+        Ok(RingImage { config, bytes })
     }
 
     /// XXH64 of the bytes, seed 0.
@@ -34,13 +34,20 @@ impl RingImage {
         XxHash64::oneshot(0, &self.bytes)
     }
 
-    /// A field of 16 bits of a split ring's device area, or `None` for other cells and formats.
-    pub fn device_field(&self, cell: split::Cell) -> Option<u16> {
-        let [descriptors, driver, device] = self.layout.areas(self.format);
-        let address = self.layout.address(cell);
-        let offset = address.checked_sub(device.address).filter(|offset| *offset < device.length)?;
-        let start = (descriptors.length + driver.length + offset) as usize;
-        Some(u16::from_le_bytes(self.bytes.get(start..start + 2)?.try_into().ok()?))
+    /// What the device wants of notifications, in the form of [`Notify::seen`](crate::driver::Notify::seen).
+    pub fn device_wish(&self) -> Option<u32> {
+        let layout = &self.config.layout;
+        let [descriptors, driver, device] = layout.areas(self.config.format());
+        let (address, length) = match self.config.format() {
+            Format::Packed => (device.address, 4),
+            Format::Split if self.config.features.contains(feature::EVENT_IDX) => {
+                (layout.address(Cell::AvailableEvent), 2)
+            }
+            Format::Split => (layout.address(Cell::UsedFlags), 2),
+        };
+        let start = (descriptors.length + driver.length + (address - device.address)) as usize;
+        let bytes = self.bytes.get(start..start + length)?;
+        Some(bytes.iter().rev().fold(0, |value, byte| value << 8 | u32::from(*byte)))
     }
 }
 

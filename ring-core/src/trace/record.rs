@@ -3,10 +3,10 @@
 use super::{Call, QueueHeader, QueueWriter, Record, RingImage};
 use crate::{
     Fault, Segment,
-    driver::{AddError, Driver, Notify, Used},
-    memory::{Memory, OutOfRange},
+    driver::{AddError, Driver, Notify, Used, UsedElement},
+    memory::Memory,
     probe::Probe,
-    spec::{feature, split::Cell},
+    spec::{Format, packed::descriptor_flag},
 };
 use std::{borrow::Cow, collections::VecDeque, io::Write};
 
@@ -70,27 +70,33 @@ impl<D: Driver, W: Write, C: FnMut() -> u64> RecordedDriver<D, W, C> {
     /// Records what the device has used since the last look.
     fn observe<M: Memory>(&mut self, memory: &M) -> Result<(), Fault> {
         let mut used = Vec::new();
-        self.driver.peek_used(memory, |head, length, buffers| used.push((head, length, buffers)))?;
+        self.driver.peek_used(memory, |element| used.push(element))?;
         if used.is_empty() {
             return Ok(());
         }
-        for (head, length, buffers) in used {
+        for UsedElement { id, length, buffers, flags } in used {
             self.observed += buffers;
             // No buffer's id: reaping finds the fault.
-            let Ok(head) = u16::try_from(head) else { break };
+            let Ok(head) = u16::try_from(id) else { break };
             while !self.taken.get(head as usize).copied().unwrap_or(true) {
                 let Some(available) = self.available.pop_front() else { break };
                 self.taken[available as usize] = true;
                 self.record(Call::Pop);
             }
-            if let Some(taken) = self.taken.get_mut(head as usize) {
+            let batch = buffers > 1;
+            if batch {
+                // In order, no buffer behind the one it names was taken yet.
+                self.taken.fill(false);
+            } else if let Some(taken) = self.taken.get_mut(head as usize) {
                 *taken = false;
             }
-            let batch = buffers > 1;
-            self.record(if batch {
-                Call::CompleteBatch { head, length }
-            } else {
-                Call::Complete { head, length }
+            self.record(match (self.queue.config.format(), batch) {
+                (Format::Packed, batch) => {
+                    let flags = flags & !(descriptor_flag::AVAIL | descriptor_flag::USED);
+                    Call::CompletePacked { head, length, flags, batch }
+                }
+                (Format::Split, true) => Call::CompleteBatch { head, length },
+                (Format::Split, false) => Call::Complete { head, length },
             });
         }
         self.record(Call::PublishUsed);
@@ -100,16 +106,15 @@ impl<D: Driver, W: Write, C: FnMut() -> u64> RecordedDriver<D, W, C> {
 
     /// Records the digest of the ring's memory, if the queue is quiet: everything that was used is reaped. The caller
     /// sees to it that the device is not at work on the queue. Returns whether one was recorded.
-    pub fn checkpoint<M: Memory>(&mut self, memory: &M) -> Result<bool, OutOfRange> {
+    pub fn checkpoint<M: Memory>(&mut self, memory: &M) -> Result<bool, Fault> {
         let image = RingImage::copy(memory, &self.queue)?;
-        if image.device_field(Cell::UsedIndex) != Some(self.driver.last_used()) {
+        // What waits to be reaped never becomes less by itself: none now, none in the copy.
+        if self.driver.pending_used(memory)? != 0 {
             return Ok(false);
         }
         // The wish is taken from the very copy that is digested: the device may change it at any moment.
-        let event_index = self.queue.config.features.contains(feature::EVENT_IDX);
-        let cell = if event_index { Cell::AvailableEvent } else { Cell::UsedFlags };
-        if let Some(wish) = image.device_field(cell) {
-            self.record_wish(wish.into());
+        if let Some(wish) = image.device_wish() {
+            self.record_wish(wish);
         }
         self.record(Call::Checkpoint { digest: image.digest() });
         Ok(true)
@@ -156,7 +161,7 @@ impl<D: Driver, W: Write, C: FnMut() -> u64> Driver for RecordedDriver<D, W, C> 
         self.driver.pending_used(memory)
     }
 
-    fn peek_used<M: Memory>(&mut self, memory: &M, each: impl FnMut(u32, u32, u16)) -> Result<(), Fault> {
+    fn peek_used<M: Memory>(&mut self, memory: &M, each: impl FnMut(UsedElement)) -> Result<(), Fault> {
         self.driver.peek_used(memory, each)
     }
 

@@ -4,12 +4,12 @@
 
 use ring_core::{
     QueueConfig, Segment, Side,
-    device::{Chain, Device, SplitDevice},
-    driver::{AddError, Driver, SplitDriver},
+    device::{Chain, Device, PackedDevice, SplitDevice},
+    driver::{AddError, Driver, PackedDriver, SplitDriver},
     indirect::TableStrategy,
     memory::OwnedMemory,
     probe::NoProbe,
-    spec::{Features, Layout, feature},
+    spec::{Features, Format, Layout, feature},
     trace::{Header, MemoryRange, QueueHeader, RecordedDriver, Source, TRACE_VERSION, TraceWriter},
 };
 use std::{cell::Cell, rc::Rc};
@@ -56,17 +56,33 @@ impl Numbers {
     }
 }
 
-/// A trace of `rounds` rounds; each adds some buffers and lets the device use some, out of order.
+/// A trace of `rounds` rounds; each adds some buffers and lets the device use some, out of order unless that was
+/// negotiated. With `RING_RESET` the queue is reset now and then.
 pub(crate) fn record(queue: QueueHeader, rounds: u64, seed: u64) -> Vec<u8> {
+    let (config, size) = (queue.config, queue.config.layout.queue_size);
+    let tables = queue.strategy.build(size, queue.tables.base, queue.tables.length).unwrap();
+    match config.format() {
+        Format::Split => {
+            let device = SplitDevice::new(&config).unwrap();
+            run(queue, SplitDriver::new(&config, tables).unwrap(), device, rounds, seed)
+        }
+        Format::Packed => {
+            let device = PackedDevice::new(&config).unwrap();
+            run(queue, PackedDriver::new(&config, tables).unwrap(), device, rounds, seed)
+        }
+    }
+}
+
+fn run(queue: QueueHeader, driver: impl Driver, mut device: impl Device, rounds: u64, seed: u64) -> Vec<u8> {
     let range = queue.memory().unwrap();
     let memory = OwnedMemory::new(range.base, range.length as usize);
     queue.config.initialise(&memory).unwrap();
-    let event_index = queue.config.features.contains(feature::EVENT_IDX);
+    let has = |feature| queue.config.features.contains(feature);
+    let (in_order, resets) = (has(feature::IN_ORDER), has(feature::RING_RESET));
+    // A split ring's device asks in its flags, which are 0 from the start, or by an event index.
+    let event_index = has(feature::EVENT_IDX);
+    let wishes = event_index || has(feature::RING_PACKED);
     let writer = TraceWriter::new(Vec::new(), &header(vec![queue.clone()])).unwrap();
-    let size = queue.config.layout.queue_size;
-    let tables = queue.strategy.build(size, queue.tables.base, queue.tables.length).unwrap();
-    let driver = SplitDriver::new(&queue.config, tables).unwrap();
-    let mut device = SplitDevice::new(&queue.config).unwrap();
     let time = Rc::new(Cell::new(0));
     let clock = {
         let time = time.clone();
@@ -99,19 +115,30 @@ pub(crate) fn record(queue: QueueHeader, rounds: u64, seed: u64) -> Vec<u8> {
             held.push(chain.clone());
         }
         let uses = numbers.below(held.len() as u64 + 1);
-        for _ in 0..uses {
-            let chain = held.swap_remove(numbers.below(held.len() as u64) as usize);
-            let length = numbers.below(chain.writable_bytes() + 1) as u32;
-            device.complete(&memory, &mut NoProbe, chain.head, length).unwrap();
+        if in_order && uses > 0 && numbers.below(2) == 0 {
+            let last = held.drain(..uses as usize).next_back().unwrap();
+            device.complete_batch(&memory, &mut NoProbe, last.head, last.writable_bytes() as u32).unwrap();
+        } else {
+            for _ in 0..uses {
+                let which = if in_order { 0 } else { numbers.below(held.len() as u64) as usize };
+                let chain = held.remove(which);
+                let length = numbers.below(chain.writable_bytes() + 1) as u32;
+                device.complete(&memory, &mut NoProbe, chain.head, length).unwrap();
+            }
         }
         device.publish(&memory, &mut NoProbe).unwrap();
         device.notify(&memory, &mut NoProbe).unwrap();
-        if event_index && numbers.below(3) == 0 {
+        if wishes && numbers.below(3) == 0 {
             device.enable_notifications(&memory).unwrap();
         }
         while driver.reap(&memory, &mut NoProbe).unwrap().is_some() {}
         if numbers.below(4) == 0 {
             driver.enable_notifications(&memory).unwrap();
+        }
+        if resets && round % 40 == 39 {
+            device.reset();
+            driver.reset(&memory, &mut NoProbe, |_| {}).unwrap();
+            held.clear();
         }
         // The device holds buffers still; what it has not written it cannot have changed.
         if round % 16 == 15 {

@@ -120,7 +120,7 @@ impl Run {
             Operation::Peek => {
                 let mut waiting = 0;
                 self.driver
-                    .peek_used(&self.memory, |_, _, buffers| waiting += usize::from(buffers))
+                    .peek_used(&self.memory, |element| waiting += usize::from(element.buffers))
                     .unwrap();
                 assert_eq!(waiting, self.used.len());
             }

@@ -87,7 +87,9 @@ fn lane(call: &Call<'_>, before: &Counts, after: &Counts) -> LaneMark {
         Call::Reap => LaneMark::Reap,
         Call::DisableNotifications | Call::EnableNotifications => LaneMark::DriverWish,
         Call::Pop => LaneMark::Pop,
-        Call::Complete { .. } | Call::CompleteBatch { .. } => LaneMark::Complete,
+        Call::Complete { .. } | Call::CompleteBatch { .. } | Call::CompletePacked { .. } => {
+            LaneMark::Complete
+        }
         Call::PublishUsed => LaneMark::PublishUsed,
         Call::NotifyUsed { .. } if after.interrupts > before.interrupts => LaneMark::Interrupt,
         Call::NotifyUsed { .. } => LaneMark::InterruptSaved,

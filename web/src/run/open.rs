@@ -105,6 +105,12 @@ impl Run {
         let mut queues = Vec::new();
         let mut summaries = Vec::new();
         for index in 0..count {
+            if let Some(queue) = trace.header().queues.get(index)
+                && queue.config.format() == Format::Packed
+            {
+                let message = format!("queue \"{}\" is a packed ring; expected a split one", queue.name);
+                return Err(OpenFailure { message, whole_calls: 0 });
+            }
             let replay = QueueReplay::open(trace.clone(), index, |step| {
                 progress((done + step.calls) as f64 / all.max(1) as f64);
                 ControlFlow::Continue(())

@@ -108,7 +108,7 @@ pub(super) fn focus_cell(moment: &Moment<'_>, head: Option<u16>) -> Option<Cell>
         Call::Reap => Some(Cell::UsedEntry(slot(layout, driver.last_used))),
         Call::DisableNotifications | Call::EnableNotifications => Some(Cell::UsedEvent),
         Call::Pop => Some(Cell::AvailableEntry(slot(layout, moment.before.device.state().last_available))),
-        Call::Complete { .. } | Call::CompleteBatch { .. } => {
+        Call::Complete { .. } | Call::CompleteBatch { .. } | Call::CompletePacked { .. } => {
             Some(Cell::UsedEntry(slot(layout, moment.before.device.state().used_index)))
         }
         Call::PublishUsed => Some(Cell::UsedIndex),

@@ -28,7 +28,9 @@ pub(super) fn caption(moment: &Moment<'_>, before: &InFlightBuffers) -> (String,
             "then looks once more: one may have been used meanwhile".to_owned(),
         ),
         Call::Pop => popped(moment, before),
-        Call::Complete { head, length } | Call::CompleteBatch { head, length } => {
+        Call::Complete { head, length }
+        | Call::CompleteBatch { head, length }
+        | Call::CompletePacked { head, length, .. } => {
             let token = before
                 .at(*head)
                 .map_or_else(|| format!("at head {head}"), |known| format!("#{}", known.buffer.token));

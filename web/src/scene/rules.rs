@@ -25,6 +25,7 @@ pub(super) fn kept(moment: &Moment<'_>, call: &Call<'_>) -> Vec<RuleKept> {
         Call::Pop => &[Rule::SplitHead, Rule::SplitNext, Rule::ReadableFirst, Rule::SplitAvailableIndex],
         Call::Complete { .. } => &[Rule::UsedId, Rule::UsedLength],
         Call::CompleteBatch { .. } => &[Rule::InOrder, Rule::UsedLength],
+        Call::CompletePacked { .. } => &[Rule::UsedId, Rule::PackedUsedWrite],
         Call::PublishUsed => &[Rule::BarrierPublish, Rule::SplitUsedIndex],
         Call::NotifyUsed { .. } => &[Rule::BarrierNotify, Rule::NotifyNeeded],
         Call::Wish { .. } => &[Rule::SplitUsedFlags],

@@ -233,7 +233,7 @@ where
 
     fn peek(&mut self) {
         let mut buffers = 0;
-        self.driver.peek_used(&self.memory, |_, _, count| buffers += usize::from(count)).unwrap();
+        self.driver.peek_used(&self.memory, |element| buffers += usize::from(element.buffers)).unwrap();
         let begun = match self.batch_begun {
             true => self.used.iter().position(|done| done.ends_element).map_or(0, |last| last + 1),
             false => 0,

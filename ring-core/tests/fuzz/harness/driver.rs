@@ -486,9 +486,9 @@ impl<'a, D: Attacked<Tables = Counted<AnyTableSource>>, V: Device> Attack<'a, D,
         }
         let mut elements = 0;
         _ = self.call(Call::Look, bound, |driver, memory| {
-            driver.peek_used(memory, |_, _, buffers| {
+            driver.peek_used(memory, |element| {
                 elements += 1;
-                assert_ne!(buffers, 0);
+                assert_ne!(element.buffers, 0);
             })
         });
         assert!(elements <= self.config.layout.queue_size);

@@ -7,7 +7,8 @@ use super::{
 };
 use ring_core::{
     Side,
-    replay::QueueReplay,
+    replay::{Packed, Replay, RingFormat, Split},
+    spec::Format,
     trace::{
         Call, Header, MemoryRange, QueueHeader, Record, Source, TRACE_VERSION, Trace, TraceError,
         TraceWriter, json_lines,
@@ -132,12 +133,19 @@ fn replay(trace: &Rc<Trace>, queue: usize) {
     if !small || trace.calls(queue) > REPLAYED_CALLS {
         return;
     }
+    match trace.header().queues[queue].config.format() {
+        Format::Split => replay_as::<Split>(trace, queue),
+        Format::Packed => replay_as::<Packed>(trace, queue),
+    }
+}
+
+fn replay_as<F: RingFormat>(trace: &Rc<Trace>, queue: usize) {
     let mut told = 0;
     let progress = |progress: ring_core::replay::Progress| {
         told = progress.calls;
         ControlFlow::Continue(())
     };
-    let Ok(Some(mut replay)) = QueueReplay::open(trace.clone(), queue, progress) else { return };
+    let Ok(Some(mut replay)) = Replay::<F>::open(trace.clone(), queue, progress) else { return };
     let length = replay.len();
     assert_eq!((told, replay.report().calls), (length, length));
     let end = replay.seek(length).unwrap().memory.clone();
@@ -215,6 +223,9 @@ fn call(operation: Operation) -> Call<'static> {
         10 => Call::NotifyUsed { sent: [None, Some(false), Some(true)][small as usize % 3] },
         11 => Call::Wish { value: word },
         12 => Call::Checkpoint { digest: word.into() },
+        13 if small & 1 == 1 => {
+            Call::CompletePacked { head: half, length: word, flags: small.into(), batch: small & 4 == 4 }
+        }
         _ => Call::Reset,
     }
 }
