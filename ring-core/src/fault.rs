@@ -8,6 +8,8 @@ use core::fmt;
 
 /// Where a fault was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Place {
     /// A field of a split ring.
     Ring(split::Cell),

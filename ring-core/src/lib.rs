@@ -127,6 +127,11 @@
 //! expected. The queue is broken then: every later call returns the same fault, no buffer is handed over twice, and a reset
 //! gives back those in flight.
 //!
+//! # Snapshots
+//!
+//! Each side gives its private state as plain data and is [restored](snapshot) from it: a VMM migrates its device, a driver
+//! comes back after a crash. A snapshot is checked like anything else from outside.
+//!
 //! # Tracing and replay
 //!
 //! A [`Probe`](probe::Probe), also an argument of each call, is told what happens, typed; [`NoProbe`](probe::NoProbe)
@@ -170,6 +175,7 @@ pub mod probe;
 pub mod replay;
 mod segment;
 mod side;
+pub mod snapshot;
 pub mod spec;
 #[cfg(feature = "serde")]
 pub mod trace;
@@ -178,3 +184,4 @@ pub use config::{ConfigError, QueueConfig};
 pub use fault::Fault;
 pub use segment::Segment;
 pub use side::Side;
+pub use snapshot::SnapshotError;

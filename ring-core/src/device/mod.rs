@@ -6,9 +6,9 @@ mod split;
 mod taken;
 
 pub use chain::Chain;
-pub use packed::{PackedDevice, PackedDeviceState};
-pub use split::{SplitDevice, SplitDeviceState};
-pub use taken::Taken;
+pub use packed::{PackedDevice, PackedDeviceSnapshot, PackedDeviceState, UnpublishedUsed};
+pub use split::{SplitDevice, SplitDeviceSnapshot, SplitDeviceState};
+pub use taken::{Taken, TakenBufferSnapshot, TakenSnapshot};
 
 use crate::{Fault, driver::Notify, memory::Memory, probe::Probe};
 

@@ -1,5 +1,9 @@
 //! The device of a packed ring (virtio 1.2, 2.8).
 
+mod snapshot;
+
+pub use snapshot::{PackedDeviceSnapshot, UnpublishedUsed};
+
 use super::{
     Chain, Device, Taken,
     chain::{Walk, Walked, nested, not_negotiated, too_many_elements},

@@ -1,5 +1,9 @@
 //! The device of a split ring (virtio 1.2, 2.7).
 
+mod snapshot;
+
+pub use snapshot::SplitDeviceSnapshot;
+
 use super::{
     Chain, Device, Taken,
     chain::{Walk, Walked, nested, not_negotiated, too_many_elements},

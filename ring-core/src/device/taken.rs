@@ -1,5 +1,9 @@
 //! What both devices keep of the buffers they took, and every check that does not depend on the format.
 
+mod snapshot;
+
+pub use snapshot::{TakenBufferSnapshot, TakenSnapshot};
+
 use super::chain::Walked;
 use crate::{
     Fault, QueueConfig,

@@ -1,5 +1,9 @@
 //! What both drivers keep of their buffers, and every check that does not depend on the format.
 
+mod snapshot;
+
+pub use snapshot::{BatchSnapshot, BufferSnapshot, BuffersSnapshot, Elements};
+
 use super::{AddError, Used};
 use crate::{
     Fault, QueueConfig,

@@ -4,9 +4,9 @@ mod buffers;
 mod packed;
 mod split;
 
-pub use buffers::InFlight;
-pub use packed::{PackedDriver, PackedDriverState};
-pub use split::{SplitDriver, SplitDriverState};
+pub use buffers::{BatchSnapshot, BufferSnapshot, BuffersSnapshot, Elements, InFlight};
+pub use packed::{PackedDriver, PackedDriverSnapshot, PackedDriverState, UnpublishedDescriptor};
+pub use split::{SplitDriver, SplitDriverSnapshot, SplitDriverState};
 
 use crate::{Fault, Segment, memory::Memory, probe::Probe, spec::descriptor_flag};
 use buffers::Bytes;

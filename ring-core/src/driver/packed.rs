@@ -1,5 +1,9 @@
 //! The driver of a packed ring (virtio 1.2, 2.8).
 
+mod snapshot;
+
+pub use snapshot::{PackedDriverSnapshot, UnpublishedDescriptor};
+
 use super::{
     AddError, Driver, InFlight, Notify, Used, UsedElement,
     buffers::{Buffers, Bytes, Named, Plan},

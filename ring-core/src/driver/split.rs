@@ -1,5 +1,9 @@
 //! The driver of a split ring (virtio 1.2, 2.7).
 
+mod snapshot;
+
+pub use snapshot::SplitDriverSnapshot;
+
 use super::{
     AddError, Driver, InFlight, Notify, Used, UsedElement,
     buffers::{Buffers, Bytes, Named, Plan},

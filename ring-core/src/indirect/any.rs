@@ -1,8 +1,8 @@
 //! Any strategy, chosen at run time.
 
 use super::{
-    Direct, LineStack, ListCache, PerNodeList, PerSlot, PlainAllocation, PreChained, RingState, SingleList,
-    SlabCache, Table, TableSource, Threshold, TwoDescriptorCache,
+    AdoptError, Direct, LineStack, ListCache, PerNodeList, PerSlot, PlainAllocation, PreChained, RingState,
+    SingleList, SlabCache, Table, TableSource, Threshold, TwoDescriptorCache,
 };
 use crate::{Fault, memory::Memory, probe::Probe};
 use alloc::boxed::Box;
@@ -106,6 +106,10 @@ impl TableSource for AnyTableSource {
     ) -> Result<(), Fault> {
         each!(self, source => source.put_back(memory, probe, table, id))
     }
+    fn adopt(&mut self, table: Table) -> Result<(), AdoptError> {
+        each!(self, source => source.adopt(table))
+    }
+
     fn idle(&self) -> impl Iterator<Item = Table> + '_ {
         let idle: Box<dyn Iterator<Item = Table> + '_> = each!(self, source => Box::new(source.idle()));
         idle

@@ -1,6 +1,6 @@
 //! An allocator of tables in guest memory, its book-keeping outside of it.
 
-use super::{Table, region::Region};
+use super::{AdoptError, Table, region::Region};
 use crate::probe::{Event, Probe};
 use alloc::vec::Vec;
 
@@ -121,6 +121,14 @@ impl TableArena {
         } else {
             self.free_elsewhere(table);
         }
+    }
+
+    /// Marks the bytes of a table as in use, as if [`allocate`](Self::allocate) had given it.
+    pub fn adopt(&mut self, table: Table) -> Result<(), AdoptError> {
+        let others = self.others.iter_mut();
+        let region =
+            core::iter::once(&mut self.here).chain(others).find(|region| region.holds(table.address));
+        region.ok_or(AdoptError::Outside)?.adopt(table.address, table.bytes())
     }
 
     #[cold]

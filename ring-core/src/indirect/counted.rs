@@ -1,6 +1,6 @@
 //! Statistics of any strategy, from the events it reports.
 
-use super::{RingState, Table, TableSource};
+use super::{AdoptError, RingState, Table, TableSource};
 use crate::{
     Fault,
     memory::Memory,
@@ -113,6 +113,13 @@ impl<S: TableSource> TableSource for Counted<S> {
         let mut both = Both { statistics: &mut self.statistics, probe };
         self.source.put_back(memory, &mut both, table, id)
     }
+    /// Counted as taken from the allocator; the probe of a call is told nothing.
+    fn adopt(&mut self, table: Table) -> Result<(), AdoptError> {
+        self.source.adopt(table)?;
+        self.statistics.event(Event::TableAllocated(table));
+        Ok(())
+    }
+
     fn idle(&self) -> impl Iterator<Item = Table> + '_ {
         self.source.idle()
     }

@@ -24,7 +24,7 @@
 //! of them direct and may hold less, and turns more away in a burst; and plain allocation holds less where many small buffers
 //! take tables, since it puts two of them into a line.
 
-use super::{RingState, Table, TableArena, TableSource};
+use super::{AdoptError, RingState, Table, TableArena, TableSource};
 use crate::{
     Fault,
     memory::Memory,
@@ -149,12 +149,16 @@ impl LineStack {
     #[inline(never)]
     fn allocate<P: Probe>(&mut self, entries: u16, probe: &mut P) -> Option<u64> {
         let table = self.arena.allocate_told(entries, probe)?;
-        // What is larger is freed when it comes back, and needs no review.
+        self.count_made(entries);
+        Some(table.address)
+    }
+
+    /// There is one table more. What is larger than any stack's is freed when it comes back, and needs no review.
+    fn count_made(&mut self, entries: u16) {
         if entries <= 16 {
             self.made += 1;
             self.direct_without_review = 0;
         }
-        Some(table.address)
     }
 }
 
@@ -207,6 +211,19 @@ impl TableSource for LineStack {
         };
         idle.push(table.address);
         probe.event(Event::TableCached(table));
+        Ok(())
+    }
+
+    fn adopt(&mut self, table: Table) -> Result<(), AdoptError> {
+        if Self::entries(table.entries) != table.entries {
+            return Err(AdoptError::Entries);
+        }
+        // Of 64 bytes, so that what is left beside it is whole lines too.
+        if !table.address.is_multiple_of(64) {
+            return Err(AdoptError::Outside);
+        }
+        self.arena.adopt(table)?;
+        self.count_made(table.entries);
         Ok(())
     }
 

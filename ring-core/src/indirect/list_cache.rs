@@ -3,7 +3,7 @@
 //! This is the mechanism proposed for Linux in 2021: buffers of up to `threshold` elements take the table returned
 //! last, or a new one of exactly `threshold` entries, and idle tables are never freed while the queue lives.
 
-use super::{RingState, Table, TableArena, TableSource};
+use super::{AdoptError, RingState, Table, TableArena, TableSource};
 use crate::{
     Fault,
     fault::Place,
@@ -101,6 +101,13 @@ impl TableSource for ListCache {
         self.idle.push(table.address);
         probe.event(Event::TableCached(table));
         Ok(())
+    }
+
+    fn adopt(&mut self, table: Table) -> Result<(), AdoptError> {
+        if table.entries < self.threshold {
+            return Err(AdoptError::Entries);
+        }
+        self.arena.adopt(table)
     }
 
     fn idle(&self) -> impl Iterator<Item = Table> + '_ {

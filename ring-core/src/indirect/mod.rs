@@ -3,6 +3,7 @@
 //! A [`TableSource`] decides *whether* a buffer gets a table and *from where*. Statistics come from one wrapper,
 //! [`Counted`], for every strategy; [`Threshold`] stands before any of them. A [`TableStrategy`] is a strategy as a value.
 
+mod adopt;
 mod any;
 mod arena;
 mod cache_line;
@@ -21,6 +22,7 @@ mod strategy;
 mod threshold;
 mod two_descriptor;
 
+pub use adopt::AdoptError;
 pub use any::AnyTableSource;
 pub use arena::TableArena;
 pub use cache_line::{
@@ -89,6 +91,11 @@ pub trait TableSource {
         table: Table,
         id: u16,
     ) -> Result<(), Fault>;
+
+    /// Takes a table for one that this source gave: it is in use, and comes back by [`put_back`](Self::put_back). A fresh
+    /// source adopts the tables of a [snapshot](crate::snapshot), and does not give their memory to others meanwhile. What
+    /// their entries hold is as the source that gave them left it, which must have been one of the same kind and parameters.
+    fn adopt(&mut self, table: Table) -> Result<(), AdoptError>;
 
     /// Idle tables kept for reuse, in the order in which they will be taken.
     fn idle(&self) -> impl Iterator<Item = Table> + '_;

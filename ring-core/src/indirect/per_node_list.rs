@@ -9,7 +9,7 @@
 //! on it has to [say](TableSource::run_on); nothing asks the system, so on a machine with one node the nodes are a
 //! simulation: the counts are real, a difference in time is not to be expected.
 
-use super::{ListCache, RingState, Table, TableArena, TableSource};
+use super::{AdoptError, ListCache, RingState, Table, TableArena, TableSource};
 use crate::{Fault, memory::Memory, probe::Probe};
 use alloc::vec::Vec;
 
@@ -58,6 +58,11 @@ impl TableSource for PerNodeList {
             _ => self.caches.iter_mut().find(|cache| cache.is_local(table)),
         };
         cache.map_or(Ok(()), |cache| cache.put_back(memory, probe, table, id))
+    }
+
+    fn adopt(&mut self, table: Table) -> Result<(), AdoptError> {
+        let cache = self.caches.iter_mut().find(|cache| cache.is_local(table));
+        cache.map_or(Err(AdoptError::Outside), |cache| cache.adopt(table))
     }
 
     /// Those of the caller's node first.

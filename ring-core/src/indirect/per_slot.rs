@@ -3,7 +3,7 @@
 //! Proposed by a reviewer in 2021. Here a slot's table is made when the slot first needs one, so that a queue that never
 //! goes indirect holds none.
 
-use super::{RingState, Table, TableArena, TableSource};
+use super::{AdoptError, RingState, Table, TableArena, TableSource};
 use crate::{
     Fault,
     memory::Memory,
@@ -78,6 +78,13 @@ impl TableSource for PerSlot {
             _ => self.arena.free_told(table, probe),
         }
         Ok(())
+    }
+
+    fn adopt(&mut self, table: Table) -> Result<(), AdoptError> {
+        if table.entries < self.entries {
+            return Err(AdoptError::Entries);
+        }
+        self.arena.adopt(table)
     }
 
     fn idle(&self) -> impl Iterator<Item = Table> + '_ {

@@ -1,6 +1,6 @@
 //! The two ends of the scale: never a table, and a fresh table each time.
 
-use super::{RingState, Table, TableArena, TableSource};
+use super::{AdoptError, RingState, Table, TableArena, TableSource};
 use crate::{Fault, memory::Memory, probe::Probe};
 use core::iter;
 
@@ -23,6 +23,10 @@ impl TableSource for Direct {
     fn put_back<M: Memory, P: Probe>(&mut self, _: &M, _: &mut P, _: Table, _: u16) -> Result<(), Fault> {
         Ok(())
     }
+    fn adopt(&mut self, _: Table) -> Result<(), AdoptError> {
+        Err(AdoptError::Entries)
+    }
+
     fn idle(&self) -> impl Iterator<Item = Table> + '_ {
         iter::empty()
     }
@@ -64,6 +68,10 @@ impl TableSource for PlainAllocation {
         self.arena.free_told(table, probe);
         Ok(())
     }
+    fn adopt(&mut self, table: Table) -> Result<(), AdoptError> {
+        self.arena.adopt(table)
+    }
+
     fn idle(&self) -> impl Iterator<Item = Table> + '_ {
         iter::empty()
     }

@@ -11,7 +11,7 @@
 //! Leaving `next` alone makes three narrow stores of what otherwise are two words, so it is no cheaper where words are stored
 //! as fast as halves of them: `native-bench strategies --instructions` counts both.
 
-use super::{RingState, Table, TableArena, TableSource};
+use super::{AdoptError, RingState, Table, TableArena, TableSource};
 use crate::{
     Fault,
     memory::{Memory, Ordering},
@@ -89,6 +89,14 @@ impl TableSource for PreChained {
             probe.event(Event::TableCached(table));
         }
         Ok(())
+    }
+
+    /// Its chain is there already: whoever gave it made it.
+    fn adopt(&mut self, table: Table) -> Result<(), AdoptError> {
+        if table.entries < self.entries {
+            return Err(AdoptError::Entries);
+        }
+        self.arena.adopt(table)
     }
 
     fn idle(&self) -> impl Iterator<Item = Table> + '_ {

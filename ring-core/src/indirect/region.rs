@@ -1,5 +1,7 @@
 //! One range of guest memory, cut into blocks of size classes.
 
+use super::AdoptError;
+use crate::spec::DESCRIPTOR_SIZE;
 use alloc::vec::Vec;
 
 /// Free blocks by class, and what was never handed out.
@@ -90,6 +92,32 @@ impl Region {
             self.free.resize_with(class + 1, Vec::new);
         }
         self.free[class].push(address);
+    }
+
+    /// Takes a block out of what is free: at this address, allocated for so many bytes.
+    pub(super) fn adopt(&mut self, address: u64, bytes: u32) -> Result<(), AdoptError> {
+        let (_, bytes) = class(bytes);
+        let end = address.checked_add(bytes).filter(|end| *end <= self.end).ok_or(AdoptError::Outside)?;
+        if address < self.start || !address.is_multiple_of(DESCRIPTOR_SIZE.into()) {
+            return Err(AdoptError::Outside);
+        }
+        // Everything free is a gap then, or was never handed out.
+        self.join();
+        if address >= self.next {
+            if address > self.next {
+                self.gaps.push((self.next, address - self.next));
+                self.largest_gap = self.largest_gap.max(address - self.next);
+            }
+            self.next = end;
+            return Ok(());
+        }
+        let holds = |(start, length): &(u64, u64)| *start <= address && end <= *start + *length;
+        let index = self.gaps.iter().position(holds).ok_or(AdoptError::InUse)?;
+        let (start, length) = self.gaps.remove(index);
+        let parts = [(start, address - start), (end, start + length - end)];
+        let parts = parts.into_iter().filter(|(_, length)| *length > 0);
+        self.gaps.splice(index..index, parts);
+        Ok(())
     }
 
     #[cold]
@@ -246,6 +274,31 @@ mod tests {
             );
             previous = (class, bytes);
         }
+    }
+
+    #[test]
+    fn what_was_adopted_is_given_to_nobody_until_it_is_freed() {
+        let mut region = Region::new(0, 1024);
+        for address in [512, 64, 960, 128] {
+            assert_eq!(region.adopt(address, 64), Ok(()));
+        }
+        for (address, bytes, error) in [
+            (64, 16, AdoptError::InUse),
+            (96, 64, AdoptError::InUse),
+            (0, 128, AdoptError::InUse),
+            (8, 16, AdoptError::Outside),
+            (1008, 32, AdoptError::Outside),
+            (u64::MAX - 15, 16, AdoptError::Outside),
+        ] {
+            assert_eq!(region.adopt(address, bytes), Err(error), "{bytes} bytes at {address}");
+        }
+        let mut given: Vec<u64> = core::iter::from_fn(|| region.allocate(64)).collect();
+        given.sort_unstable();
+        let adopted = [64, 128, 512, 960];
+        let expected: Vec<u64> = (0..1024).step_by(64).filter(|at| !adopted.contains(at)).collect();
+        assert_eq!(given, expected);
+        region.free(512, 64);
+        assert_eq!(region.allocate(64), Some(512));
     }
 
     #[test]

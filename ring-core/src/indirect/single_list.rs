@@ -3,7 +3,7 @@
 //! What reviewers asked of the list cache: nothing is ever taken from the middle, so one link is enough and touches one
 //! cache line less; and a ring's worth of tables need not stay cached, so the list has a limit.
 
-use super::{RingState, Table, TableArena, TableSource};
+use super::{AdoptError, RingState, Table, TableArena, TableSource};
 use crate::{
     Fault,
     fault::Place,
@@ -103,6 +103,13 @@ impl TableSource for SingleList {
         self.idle.push(table.address);
         probe.event(Event::TableCached(table));
         Ok(())
+    }
+
+    fn adopt(&mut self, table: Table) -> Result<(), AdoptError> {
+        if table.entries < self.threshold {
+            return Err(AdoptError::Entries);
+        }
+        self.arena.adopt(table)
     }
 
     fn idle(&self) -> impl Iterator<Item = Table> + '_ {

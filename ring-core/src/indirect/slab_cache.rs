@@ -4,7 +4,7 @@
 //! place of the general allocator. With two entries it is the counter-proposal made for virtio-net, whose buffers mostly
 //! have two.
 
-use super::{RingState, Table, TableArena, TableSource};
+use super::{AdoptError, RingState, Table, TableArena, TableSource};
 use crate::{
     Fault,
     memory::Memory,
@@ -61,6 +61,13 @@ impl TableSource for SlabCache {
             probe.event(Event::TableCached(table));
         }
         Ok(())
+    }
+
+    fn adopt(&mut self, table: Table) -> Result<(), AdoptError> {
+        if table.entries < self.entries {
+            return Err(AdoptError::Entries);
+        }
+        self.arena.adopt(table)
     }
 
     fn idle(&self) -> impl Iterator<Item = Table> + '_ {

@@ -1,6 +1,6 @@
 //! Tables only when the ring runs short: the rule proposed for Linux in 2011. It stands before any strategy.
 
-use super::{RingState, Table, TableSource};
+use super::{AdoptError, RingState, Table, TableSource};
 use crate::{Fault, memory::Memory, probe::Probe};
 
 /// Asks `source` for a table only while fewer than `free` descriptors are free; otherwise buffers take ring
@@ -68,6 +68,10 @@ impl<S: TableSource> TableSource for Threshold<S> {
     ) -> Result<(), Fault> {
         self.source.put_back(memory, probe, table, id)
     }
+    fn adopt(&mut self, table: Table) -> Result<(), AdoptError> {
+        self.source.adopt(table)
+    }
+
     fn idle(&self) -> impl Iterator<Item = Table> + '_ {
         self.source.idle()
     }

@@ -3,7 +3,7 @@
 //! The counter-proposal of 2012: no threshold and no parameter, only a cache for the one size that virtio-net mostly sends,
 //! a header and a packet. It is a [`SlabCache`] of two entries, which is all that it was meant to be.
 
-use super::{RingState, SlabCache, Table, TableArena, TableSource};
+use super::{AdoptError, RingState, SlabCache, Table, TableArena, TableSource};
 use crate::{Fault, memory::Memory, probe::Probe};
 
 /// Buffers of two elements take tables of two entries from a cache; larger ones take allocated tables.
@@ -43,6 +43,10 @@ impl TableSource for TwoDescriptorCache {
     ) -> Result<(), Fault> {
         self.cache.put_back(memory, probe, table, id)
     }
+    fn adopt(&mut self, table: Table) -> Result<(), AdoptError> {
+        self.cache.adopt(table)
+    }
+
     fn idle(&self) -> impl Iterator<Item = Table> + '_ {
         self.cache.idle()
     }

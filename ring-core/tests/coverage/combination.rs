@@ -96,7 +96,7 @@ impl Combination {
 
     /// What stands in the table: one cell for the buffers, one for notifications by flag, one for each feature. `None`
     /// is what cannot happen without the feature.
-    fn cells(&self, covered: &Covered) -> [Option<Vec<u64>>; 7] {
+    fn cells(&self, covered: &Covered) -> [Option<Vec<u64>>; 8] {
         let has = |feature| self.features & feature != 0;
         let notifications = vec![covered.sent, covered.suppressed];
         let (events, flags) =
@@ -104,6 +104,7 @@ impl Combination {
         let of = |feature, count: u64| has(feature).then(|| vec![count]);
         [
             Some(vec![covered.buffers]),
+            Some(vec![covered.restored]),
             flags,
             of(feature::INDIRECT_DESC, covered.tables),
             events,
@@ -122,7 +123,7 @@ impl Combination {
 
     /// The columns in which nothing happened, and those where something did that the features do not allow.
     pub(crate) fn missing(&self, covered: &Covered) -> Vec<&'static str> {
-        let names = ["buffers", "flags", "tables", "events", "batches", "positions", "resets"];
+        let names = ["buffers", "restores", "flags", "tables", "events", "batches", "positions", "resets"];
         let zero = self.cells(covered).into_iter().zip(names);
         let zero = zero.filter(|(cell, _)| cell.as_ref().is_some_and(|cell| cell.contains(&0)));
         let counts = [

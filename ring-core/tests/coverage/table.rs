@@ -3,10 +3,11 @@
 use std::{collections::BTreeMap, fmt};
 
 /// What each column counts.
-const HEADINGS: [(&str, &str); 9] = [
+const HEADINGS: [(&str, &str); 10] = [
     ("format", ""),
     ("side", ""),
     ("buffers", ""),
+    ("restored", "times"),
     ("flags", "sent / suppressed"),
     ("INDIRECT_DESC", "tables"),
     ("EVENT_IDX", "sent / suppressed"),

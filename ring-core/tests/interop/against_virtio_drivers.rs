@@ -16,7 +16,7 @@ use crate::{
 };
 use proptest::prelude::*;
 use ring_core::{
-    QueueConfig,
+    QueueConfig, Side,
     device::{Chain, Device, SplitDevice},
     memory::VmMemory,
     probe::NoProbe,
@@ -124,8 +124,11 @@ impl<const SIZE: usize> Run<SIZE> {
             Operation::PublishUsed => self.publish_used(),
             Operation::NotifyUsed => self.notify_used(),
             Operation::DeviceNotifications(wanted) => self.device_notifications(wanted),
-            // The peer publishes as it adds, and has no reset.
-            Operation::Publish | Operation::Reset => {}
+            Operation::Restore(Side::Device) => {
+                self.device = SplitDevice::restore(&self.config, self.device.snapshot()).unwrap();
+            }
+            // The peer publishes as it adds, and has neither a reset nor a snapshot.
+            Operation::Publish | Operation::Reset | Operation::Restore(Side::Driver) => {}
         }
     }
 

@@ -14,7 +14,7 @@ use crate::{
 };
 use proptest::prelude::*;
 use ring_core::{
-    QueueConfig, Segment,
+    QueueConfig, Segment, Side,
     driver::{AddError, Driver, SplitDriver},
     indirect::{AnyTableSource, TableStrategy},
     memory::VmMemory,
@@ -34,6 +34,7 @@ struct Buffer {
 
 struct Run {
     config: QueueConfig,
+    strategy: TableStrategy,
     memory: VmMemory<Box<GuestMemoryMmap>>,
     driver: SplitDriver<AnyTableSource>,
     device: Queue,
@@ -71,19 +72,24 @@ fn peer(config: &QueueConfig) -> Queue {
     device
 }
 
+/// The strategy with nothing given out.
+fn tables(strategy: TableStrategy, queue_size: u16) -> AnyTableSource {
+    strategy.build(queue_size, guest::TABLES, guest::TABLES_LENGTH).unwrap()
+}
+
 impl Run {
     fn new(size: u16, features: u64, start_index: u16, strategy: TableStrategy) -> Self {
         let layout = Layout::contiguous(size, guest::RING);
         let config = QueueConfig { layout, features: Features(features), start_index };
         let memory = VmMemory(Box::new(guest::memory()));
         config.initialise(&memory).unwrap();
-        let tables = strategy.build(size, guest::TABLES, guest::TABLES_LENGTH).unwrap();
         let device = peer(&config);
         assert!(device.is_valid(&*memory.0));
         Run {
             config,
+            strategy,
             memory,
-            driver: SplitDriver::new(&config, tables).unwrap(),
+            driver: SplitDriver::new(&config, tables(strategy, size)).unwrap(),
             device,
             pieces: Pieces::new(),
             next_number: 0,
@@ -138,6 +144,12 @@ impl Run {
             Operation::NotifyUsed => self.notify_used(),
             Operation::DeviceNotifications(wanted) => self.device_notifications(wanted),
             Operation::Reset => self.reset(),
+            Operation::Restore(Side::Driver) => {
+                let tables = tables(self.strategy, self.config.layout.queue_size);
+                self.driver = SplitDriver::restore(&self.config, tables, self.driver.snapshot()).unwrap();
+            }
+            // The peer's snapshot is not what is tested here.
+            Operation::Restore(Side::Device) => {}
         }
     }
 

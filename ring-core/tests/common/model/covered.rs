@@ -19,6 +19,8 @@ pub(crate) struct Covered {
     pub(crate) positions: u64,
     /// Buffers in flight at a reset that were handed back (driver), or forgotten and refused afterwards (device).
     pub(crate) reset: u64,
+    /// How often it came back from a snapshot.
+    pub(crate) restored: u64,
 }
 
 impl AddAssign for Covered {
@@ -30,5 +32,6 @@ impl AddAssign for Covered {
         self.in_batches += other.in_batches;
         self.positions += other.positions;
         self.reset += other.reset;
+        self.restored += other.restored;
     }
 }

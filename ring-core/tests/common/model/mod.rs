@@ -33,17 +33,22 @@ pub(crate) fn queue(format: Format, size: u16, features: u64, start_index: u16) 
     QueueConfig { layout: Layout::contiguous(size, BASE), features: Features(features | packed), start_index }
 }
 
+/// The strategy with nothing given out.
+fn tables(config: &QueueConfig, strategy: TableStrategy) -> Counted<AnyTableSource> {
+    Counted::new(strategy.build(config.layout.queue_size, TABLES, TABLES_LENGTH).unwrap())
+}
+
 /// Runs the operations, brings home what is on its way, and says what the driver and the device did.
 pub(crate) fn run(config: QueueConfig, strategy: TableStrategy, operations: &[Operation]) -> [Covered; 2] {
-    let tables = Counted::new(strategy.build(config.layout.queue_size, TABLES, TABLES_LENGTH).unwrap());
+    let tables = tables(&config, strategy);
     match config.format() {
         Format::Split => {
             let driver = SplitDriver::new(&config, tables).unwrap();
-            Run::new(config, driver, SplitDevice::new(&config).unwrap()).all(operations)
+            Run::new(config, strategy, driver, SplitDevice::new(&config).unwrap()).all(operations)
         }
         Format::Packed => {
             let driver = PackedDriver::new(&config, tables).unwrap();
-            Run::new(config, driver, PackedDevice::new(&config).unwrap()).all(operations)
+            Run::new(config, strategy, driver, PackedDevice::new(&config).unwrap()).all(operations)
         }
     }
 }
@@ -51,6 +56,7 @@ pub(crate) fn run(config: QueueConfig, strategy: TableStrategy, operations: &[Op
 /// Both sides, and where every buffer is.
 struct Run<D, V> {
     config: QueueConfig,
+    strategy: TableStrategy,
     memory: Observed<OwnedMemory, Watch>,
     driver: D,
     device: V,
@@ -82,13 +88,14 @@ where
     D: EitherDriver<Tables = Counted<AnyTableSource>>,
     V: EitherDevice,
 {
-    fn new(config: QueueConfig, driver: D, device: V) -> Self {
+    fn new(config: QueueConfig, strategy: TableStrategy, driver: D, device: V) -> Self {
         let memory = OwnedMemory::new(BASE, (TABLES + TABLES_LENGTH - BASE) as usize);
         config.initialise(&memory).unwrap();
         let observer = Watch::new(&config, TABLES..TABLES + TABLES_LENGTH);
         let position = if config.format() == Format::Split { config.start_index.into() } else { 0 };
         Run {
             config,
+            strategy,
             memory: Observed { memory, observer },
             driver,
             device,
@@ -143,6 +150,7 @@ where
             Operation::NotifyUsed => self.notify_used(),
             Operation::DeviceNotifications(wanted) => self.device_notifications(wanted),
             Operation::Reset => self.reset(),
+            Operation::Restore(side) => self.restore(side),
         }
     }
 
@@ -353,6 +361,29 @@ where
         assert_eq!(pending, !self.available.is_empty());
         if !pending {
             self.device_sleeps = Some(0);
+        }
+    }
+
+    /// A side comes back from its snapshot, and knows what it knew.
+    fn restore(&mut self, side: Side) {
+        match side {
+            Side::Driver => {
+                let (held, free) = (self.driver.held(), self.driver.free());
+                self.driver = self.driver.restored(&self.config, tables(&self.config, self.strategy));
+                assert_eq!((self.driver.held(), self.driver.free()), (held, free));
+                let held = self.driver.held().into_iter().filter_map(|(_, buffer)| buffer.table);
+                let bytes: u64 = held.map(|table| u64::from(table.bytes())).sum();
+                assert_eq!(
+                    self.driver.tables().statistics().bytes_held,
+                    bytes,
+                    "only tables in flight are held"
+                );
+                self.covered[0].restored += 1;
+            }
+            Side::Device => {
+                self.device = self.device.restored(&self.config);
+                self.covered[1].restored += 1;
+            }
         }
     }
 

@@ -32,12 +32,15 @@ pub(crate) enum Operation {
     DeviceNotifications(bool),
     /// Both sides, whatever is in flight, if RING_RESET was negotiated.
     Reset,
+    /// This side goes away and comes back from its snapshot.
+    Restore(Side),
 }
 
 impl Operation {
     /// Who calls. A reset is the driver's, which zeroes the ring.
     pub(crate) fn side(self) -> Side {
         match self {
+            Operation::Restore(side) => side,
             Operation::Add { .. }
             | Operation::Publish
             | Operation::Notify
@@ -72,6 +75,7 @@ pub(crate) fn operation() -> impl Strategy<Value = Operation> {
         4 => any::<bool>().prop_map(Operation::DriverNotifications),
         4 => any::<bool>().prop_map(Operation::DeviceNotifications),
         1 => Just(Operation::Reset),
+        2 => prop_oneof![Just(Side::Driver), Just(Side::Device)].prop_map(Operation::Restore),
     ]
 }
 
