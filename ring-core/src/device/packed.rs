@@ -149,7 +149,7 @@ impl PackedDevice {
             if flags & descriptor_flag::NEXT == 0 {
                 break walk.finish(place, None)?;
             }
-            position = position.advance(1, size);
+            position = position.next(size);
             let Some(words) = ring.load(position.index.into()) else {
                 return Err(lost(&self.layout, position.index));
             };
@@ -165,7 +165,7 @@ impl PackedDevice {
         new.insert(walked);
         chain.head = descriptor.id;
         self.state.held += free - left;
-        self.state.next_available = position.advance(1, size);
+        self.state.next_available = position.next(size);
         Ok(true)
     }
 

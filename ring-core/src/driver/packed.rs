@@ -112,7 +112,7 @@ impl<T: TableSource> PackedDriver<T> {
             let flags = flags | position.available_bits();
             let descriptor = Descriptor { address: segment.address, length: segment.length, id, flags };
             let slot = position.index;
-            position = position.advance(1, size);
+            position = position.next(size);
             if slot == head {
                 first = descriptor;
                 return Ok(());
