@@ -286,10 +286,11 @@ impl<T: TableSource> Buffers<T> {
         Some(Named { id, length: held.writable_bytes, held })
     }
 
-    /// Numbers from 2^15 behind up to the last published one; no more than that are ever in flight.
+    /// Whether the number is not among those added and not yet published. How far behind it lies says nothing: a buffer may
+    /// stay while any number of others come and go.
     #[inline(always)]
     fn is_published(&self, number: u16) -> bool {
-        self.published.wrapping_sub(number).wrapping_sub(1) < 1 << 15
+        number.wrapping_sub(self.published) >= self.added.wrapping_sub(self.published)
     }
 
     /// The buffer comes back to the caller.
